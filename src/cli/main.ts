@@ -145,6 +145,7 @@ function createProgram(io: Io): Command {
     })
     .configureHelp({ styleTitle: title => paint(title, 'strong', { ...out, colour: true }) })
     .showSuggestionAfterError()
+    .enablePositionalOptions()
     .exitOverride()
     .addHelpText('after', EXAMPLES)
 }

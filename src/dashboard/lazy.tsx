@@ -16,7 +16,7 @@ type Screen = ComponentType<ScreenProps>
 
 /** The files that contain a screen; other files of a folder are parts of its screens. */
 const FILES = import.meta.glob<{ readonly default: Screen }>([
-  './screens/*/{overview,queues,queue,workers,system,audit-log,tokens}.tsx',
+  './screens/*/{overview,queues,queue,workers,worker,system,audit-log,tokens}.tsx',
   './screens/*/{names,name,jobs,job,new-job,dead,error-group,incident,redrives,redrive}.tsx',
   './screens/*/{schedules,schedule,schedule-editor,policies,webhooks,webhook,dependencies,alerts}.tsx',
 ])

@@ -63,6 +63,7 @@ const PLACES: readonly { readonly group?: string; readonly places: readonly Plac
 export const ROUTES: readonly Route[] = [
   ...PLACES.flatMap(({ places }) => places),
   { path: '/queues/:name', screen: 'queue', forAll: true, range: '1h' },
+  { path: '/workers/:id', screen: 'worker', forAll: true },
   { path: '/names/:name', screen: 'name', forAll: true, range: '1h' },
   { path: '/jobs/:id', screen: 'job' },
   { path: '/dead/:fingerprint', screen: 'error-group', range: '2d' },

@@ -22,6 +22,7 @@ export interface Library
     | 'incident'
     | 'forecast'
     | 'workers'
+    | 'fleet'
     | 'verify'
     | 'info'
     | 'close'

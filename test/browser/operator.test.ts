@@ -254,6 +254,48 @@ describe('a search', () => {
   })
 })
 
+describe('a worker', () => {
+  it('shows what it runs with its progress, and is drained after a confirmation', async () => {
+    const { page } = visitor
+    let finish = (): void => undefined
+    const began = new Promise<void>(resolve => {
+      const slow = defineJob({
+        name: 'render',
+        queue: 'render',
+        run: (_payload: unknown, job) => {
+          job.progress({ frames: 41 })
+          resolve()
+          return new Promise<void>(end => {
+            finish = end
+          })
+        },
+      })
+      t.chronos.work([slow], { signals: false, build: 'v9', concurrency: 3 })
+      void t.chronos.enqueue(slow, {})
+    })
+    await began
+    const own = async () => (await t.chronos.workers()).find(({ build }) => build === 'v9')
+    await expect.poll(own, { timeout: 60_000 }).toMatchObject({ running: 1 })
+    await expect
+      .poll(async () => (await t.chronos.fleet.get((await own())!.id)).jobs)
+      .toMatchObject([{ name: 'render' }])
+    await visitor.open(`/workers/${(await own())!.id}`)
+    const row = page.getByRole('table', { name: 'Running jobs' }).locator('tbody tr')
+    await expect.poll(() => row.allInnerTexts()).toEqual([expect.stringMatching(/render[\s\S]*Initial[\s\S]*41/)])
+    expect([await fact(page, 'Build'), await fact(page, 'Slots')]).toEqual(['v9', '1 of 3 busy'])
+    expect(await visitor.barriers()).toEqual([])
+    await visitor.screenshot('worker')
+    await page.getByRole('button', { name: 'Drain worker' }).click()
+    const dialog = page.getByRole('dialog')
+    expect(await dialog.innerText()).toContain('1 job may end first')
+    await dialog.getByRole('button', { name: 'Drain worker' }).click()
+    await expect.poll(async () => (await own())?.draining).toBe(true)
+    await expect.poll(() => page.locator('.page-head .badge').innerText()).toBe('Draining')
+    finish()
+    expect(visitor.troubles).toEqual([])
+  })
+})
+
 describe('webhook deliveries', () => {
   it('name their event and job, and lead back to it', async () => {
     const { page } = visitor

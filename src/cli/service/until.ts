@@ -3,17 +3,24 @@ import { usage } from '../exit.js'
 import type { Io } from '../io.js'
 import type { Service } from './service.js'
 
-/** Waits for a signal, then runs `first` and stops the service gracefully. A second signal ends the process at once. */
+/**
+ * Waits for a signal, or until its workers were drained, then runs `first` and stops the service gracefully. A second
+ * signal ends the process at once.
+ */
 export async function untilInterrupted(
   service: Service,
   { interrupted, stderr }: Io,
   first: () => Promise<void> = async () => undefined,
 ): Promise<void> {
-  await new Promise<void>(resolve => {
-    if (interrupted.aborted) resolve()
-    else interrupted.addEventListener('abort', () => resolve(), { once: true })
+  const why = await new Promise<string>(resolve => {
+    const stop = (): void => resolve('waiting for running jobs; press Ctrl-C again to stop at once')
+    if (interrupted.aborted) stop()
+    else interrupted.addEventListener('abort', stop, { once: true })
+    service.chronos.on('worker.drained', () => {
+      if (service.chronos.here().workers === 0) resolve('its worker was drained')
+    })
   })
-  stderr.write('stopping: waiting for running jobs; press Ctrl-C again to stop at once\n')
+  stderr.write(`stopping: ${why}\n`)
   await first()
   await service.stop()
 }

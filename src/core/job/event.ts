@@ -61,6 +61,8 @@ export interface Events {
   'alert.firing': { readonly alert: AlertView; readonly isRepeat: boolean }
   'alert.resolved': { readonly alert: AlertView }
   'lease.lost': { readonly job: EventJob; readonly workerId: string }
+  /** A worker of this process has stopped because an operator asked it to drain. */
+  'worker.drained': { readonly workerId: string }
 }
 
 export type EventName = keyof Events

@@ -20,6 +20,7 @@ const WORKER_ID_MAX = 128
 const WAIT_MAX_MS = 30_000
 const LOG_ENTRIES_MAX = 100
 const PID_MAX = 2 ** 31 - 1
+const BUILD_MAX = 100
 
 const token = about(
   pattern(32, /^[0-9a-f]{32}$/, '32 lower-case hexadecimal digits, as the claim gave them'),
@@ -46,6 +47,7 @@ export const claimOptions = named(
       token: about(token, 'New for every claim; the same value repeats a claim whose response was lost.'),
       host: about(text(WORKER_ID_MAX), 'Where the worker runs, shown in the list of workers.'),
       pid: integer(0, PID_MAX),
+      build: about(text(BUILD_MAX), 'The version of its program, shown with the worker and in incidents.'),
     },
   ),
   { example: { workerId: 'ml-7:4711', queues: ['images'], limit: 5, lease: '30s', wait: '20s' } },

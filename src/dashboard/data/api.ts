@@ -28,7 +28,7 @@ import type { JobTimeline } from '../../engine/jobs/timeline.js'
 import type { NameList, NameReport } from '../../engine/names/view.js'
 import type { ScheduleView } from '../../engine/schedules/view.js'
 import type { IntegrityReport } from '../../engine/upkeep/integrity.js'
-import type { WorkerView } from '../../engine/worker/fleet.js'
+import type { WorkerPage, WorkerView } from '../../engine/worker/fleet.js'
 import type { NewToken, TokenInput, TokenView } from '../../server/access/tokens.js'
 import type { Count } from '../../store/store.js'
 import { segment } from '../shell/router.js'
@@ -198,6 +198,8 @@ export const alerts = {
 
 export const workers = {
   list: all<WorkerView>('/workers'),
+  get: (id: string, signal?: Signal) => request<WorkerPage>('GET', `/workers/${segment(id)}`, { signal }),
+  drain: (id: string) => request<WorkerPage>('POST', `/workers/${segment(id)}/drain`),
 }
 
 export const tokens = {

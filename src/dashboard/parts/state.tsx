@@ -49,6 +49,7 @@ const LOOKS: Readonly<Record<string, Look>> = {
   disabled: { hue: 'dead', icon: 'cancelled', word: 'Disabled' },
   alive: { hue: 'ok', icon: 'check', word: 'Alive' },
   silent: { hue: 'dead', icon: 'lost', word: 'Silent' },
+  draining: { hue: 'retry', icon: 'pause', word: 'Draining' },
   // Circuits. An open circuit is `circuit-open`, because `open` is the state of an error group.
   closed: { hue: 'ok', icon: 'check', word: 'Closed' },
   'circuit-open': { hue: 'dead', icon: 'cancel', word: 'Open' },

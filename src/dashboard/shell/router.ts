@@ -76,7 +76,7 @@ function decoded(part: string): string {
 /** Encodes a name as a path segment: `/queues/${segment(name)}`. */
 export const segment = (name: string): string => encodeURIComponent(name)
 
-type Noun = 'jobs' | 'names' | 'queues' | 'schedules' | 'webhooks' | 'redrives' | 'dead'
+type Noun = 'jobs' | 'names' | 'queues' | 'schedules' | 'webhooks' | 'redrives' | 'dead' | 'workers'
 
 /** The URL of the page of one thing: `pageOf('jobs', id)`. */
 export const pageOf = (noun: Noun, id: string, change?: QueryChange): string => href(`/${noun}/${segment(id)}`, change)

@@ -74,6 +74,7 @@ export class Chronos {
   readonly webhooks: Webhooks
   readonly leases: Leases
   readonly #dependencies: Dependencies
+  readonly fleet: Pick<Fleet, 'get' | 'drain'>
   readonly #fleet: Fleet
   readonly #env: Environment
   readonly #enqueuer: Enqueuer
@@ -149,6 +150,7 @@ export class Chronos {
     this.#dependencies = dependencies
     this.circuits = new Circuits(env, dependencies)
     this.#fleet = new Fleet(env, this.#workers)
+    this.fleet = this.#fleet
     this.names = new Names(env, () => this.#fleet.list())
     this.leases = new Leases({ env, dependencies, backoffs: this.#backoffs, wake, onClaim: () => this.maintain() })
     this.webhooks = new Webhooks({ env, endpoints, egress, jobs: this.jobs, redrives: this.redrives })

@@ -48,6 +48,12 @@ export const leaseExtension = named(
 )
 export type LeaseExtension = Infer<typeof leaseExtension>
 
+interface ClaimedLeases {
+  readonly data: readonly LeaseView[]
+  /** An operator asked this worker to end the jobs that it runs, and to stop. */
+  readonly draining?: true
+}
+
 interface LeasesOptions {
   readonly env: Environment
   readonly dependencies: Dependencies
@@ -89,12 +95,13 @@ export class Leases {
     this.#fleet = new PullFleet(env)
   }
 
-  /** Claims jobs, each with its lease. Empty if none is due in time. */
-  async claim(options: ClaimOptions): Promise<{ readonly data: readonly LeaseView[] }> {
+  /** Claims jobs, each with its lease. Empty if none is due in time, or if the worker is asked to drain. */
+  async claim(options: ClaimOptions): Promise<ClaimedLeases> {
     const plan = claimPlan(options, this.#env.dice.token)
     this.#options.onClaim()
     await this.#readQueues()
     this.#fleet.claims(plan)
+    if (this.#fleet.isDraining(plan.workerId)) return { data: [], draining: true }
     const first = this.#claimer.take(plan)
     this.#claims.add(first)
     const { leases, nextDueInMs } = await first.finally(() => this.#claims.delete(first))

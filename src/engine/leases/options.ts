@@ -29,6 +29,7 @@ export interface ClaimPlan {
   readonly isRepeatable: boolean
   readonly host: string
   readonly pid: number
+  readonly build?: string
   readonly signal?: AbortSignal
 }
 
@@ -53,6 +54,7 @@ export function claimPlan(options: ClaimOptions, newToken: () => string): ClaimP
     isRepeatable: token !== undefined,
     host,
     pid,
+    build: given.build,
     signal: given.signal,
   })
 }

@@ -1,7 +1,10 @@
 import type { Timer } from '../../core/values/clock.js'
+import { present } from '../../core/values/present.js'
 import type { RecordWrite } from '../../store/record.js'
+import type { Store } from '../../store/store.js'
 import type { Environment } from '../client/environment.js'
-import { announcementsOf, EVERY_NAME, WORKER, type WorkerRecord } from '../worker/fleet.js'
+import { drainsAmong, pullRecordId } from '../fleet/drain.js'
+import { announcementsOf, EVERY_NAME, startWrites, WORKER, type WorkerRecord } from '../worker/fleet.js'
 import type { ClaimPlan } from './options.js'
 
 interface PullWorker {
@@ -9,6 +12,8 @@ interface PullWorker {
   seenAt: number
   /** Expiry times of the leases that this process has granted to it, by job, on the store's clock. */
   readonly leases: Map<string, number>
+  /** An operator asked it to drain. */
+  isDraining: boolean
   /** The last heartbeat that was stored. */
   storedAt: number
   stored: string
@@ -32,7 +37,7 @@ export class PullFleet {
   }
 
   /** The worker claims jobs. */
-  claims({ workerId: id, queues, names, limit, leaseMs, host, pid }: ClaimPlan): void {
+  claims({ workerId: id, queues, names, limit, leaseMs, host, pid, build }: ClaimPlan): void {
     const known = this.#workers.get(id)
     const now = this.#env.time.now()
     const record = {
@@ -45,10 +50,19 @@ export class PullFleet {
       concurrency: Math.max(limit, known?.leases.size ?? 0),
       startedAt: known?.record.startedAt ?? now,
       beatMs: Math.max(BEAT_MS, Math.ceil(leaseMs / 3)),
+      ...present({ build }),
     } as const
     if (known) known.record = record
-    else this.#add(id, { record, seenAt: now, leases: new Map(), storedAt: Number.NEGATIVE_INFINITY, stored: '' })
+    else {
+      const storedAt = Number.NEGATIVE_INFINITY
+      this.#add(id, { record, seenAt: now, leases: new Map(), isDraining: false, storedAt, stored: '' })
+    }
     this.seen(id)
+  }
+
+  /** Whether its claims are refused, because it is asked to drain. */
+  isDraining(workerId: string): boolean {
+    return this.#workers.get(workerId)?.isDraining ?? false
   }
 
   holds(workerId: string, jobId: string, until: number): void {
@@ -90,11 +104,19 @@ export class PullFleet {
   async #put(news: readonly RecordWrite[]): Promise<void> {
     const { connection, log } = this.#env
     try {
-      await (await connection.store()).putRecords(news)
+      const store = await connection.store()
+      await store.putRecords(news)
+      await this.#readDrains(store)
     } catch (error) {
       // The worker's next call repeats the heartbeat.
       log.warn({ event: 'fleet.failed', err: error }, 'failed to store pull-worker heartbeats')
     }
+  }
+
+  /** A worker whose request was removed, because it is a day old, may claim again. */
+  async #readDrains(store: Store): Promise<void> {
+    const asked = await drainsAmong(store, [...this.#workers.keys()].map(pullRecordId))
+    for (const [id, worker] of this.#workers) worker.isDraining = asked.has(pullRecordId(id))
   }
 
   #newsOf(id: string, worker: PullWorker, now: number): readonly RecordWrite[] {
@@ -110,7 +132,8 @@ export class PullFleet {
     worker.storedAt = seenAt
     worker.stored = facts
     const body: WorkerRecord = { ...record, running: leases.size, seenAt }
-    const beat = { kind: WORKER, id: `pull:${id}`, body: JSON.stringify(body) }
-    return isNew ? [beat, ...announcementsOf(record.names.filter(name => name !== EVERY_NAME))] : [beat]
+    const beat = { kind: WORKER, id: pullRecordId(id), body: JSON.stringify(body) }
+    if (!isNew) return [beat]
+    return [beat, ...announcementsOf(record.names.filter(name => name !== EVERY_NAME)), ...startWrites(body)]
   }
 }

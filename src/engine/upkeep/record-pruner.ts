@@ -18,6 +18,7 @@ import type { Store } from '../../store/store.js'
 import { ERROR_NOTES, type ErrorNotes } from '../dead/error-notes.js'
 import { REDRIVE } from '../dead/redriver.js'
 import { DEPENDENCY } from '../dependencies/dependencies.js'
+import { WORKER_DRAIN, type WorkerDrain } from '../fleet/drain.js'
 import { FLEET_EVENT } from '../incident/events.js'
 import { UNHANDLED, type UnhandledRecord } from '../jobs/handlers.js'
 import { forgetListeners } from '../listeners/abandoned.js'
@@ -67,6 +68,7 @@ export class RecordPruner {
       if (updatedAt >= now - KEPT_MS.events) return false
       return (await store.records(ERROR_GROUP, { from: fingerprint, to: `${fingerprint}A`, limit: 1 })).length === 0
     })
+    await forget<WorkerDrain>(store, WORKER_DRAIN, {}, ({ at }) => at < now - KEPT_MS.workers)
     await forget<WorkerRecord>(store, WORKER, {}, ({ seenAt }) => seenAt < now - KEPT_MS.workers)
     await forget<UnhandledRecord>(store, UNHANDLED, {}, ({ seenAt }) => seenAt < now - KEPT_MS.workers)
     await forget<ErrorGroup>(

@@ -1,12 +1,16 @@
 import type { FleetEvent } from '../../core/incident/event.js'
+import { attemptLabel, type Job } from '../../core/job/job.js'
 import { timeText } from '../../core/job/view.js'
 import type { Timer } from '../../core/values/clock.js'
-import { about, anyText, type Infer, integer, literal, named, oneOf } from '../../core/values/schema.js'
+import { present } from '../../core/values/present.js'
+import { about, anyText, anything, type Infer, integer, literal, named, oneOf } from '../../core/values/schema.js'
 import { listOf, view } from '../../core/values/shape.js'
 import { timestamp } from '../../core/values/time.js'
-import type { RecordWrite } from '../../store/record.js'
+import type { RecordWrite, StoredRecord } from '../../store/record.js'
+import type { Store } from '../../store/store.js'
 import { HTTP_JOB } from '../client/definition.js'
 import type { Environment } from '../client/environment.js'
+import { drainsAmong, noWorker, pullRecordId, requestDrain, WORKER_DRAIN } from '../fleet/drain.js'
 import { eventWrites } from '../incident/events.js'
 import { bodyOf } from '../records/records.js'
 import type { Worker } from './worker.js'
@@ -47,6 +51,8 @@ export interface WorkerRecord {
   readonly beatMs: number
   /** The version of the program that it belongs to, if it says. */
   readonly build?: string
+  /** What it has done since it started; absent for a pull worker. */
+  readonly done?: { readonly succeeded: number; readonly failed: number; readonly leasesLost: number }
 }
 
 export const workerView = named(
@@ -66,11 +72,47 @@ export const workerView = named(
     },
     {
       kind: about(literal('pull'), 'pull: the worker claims jobs with `POST /leases:claim`.'),
-      build: about(anyText, 'The version of its program: `work({ build })` or `CHRONOS_BUILD`.'),
+      build: about(anyText, 'The version of its program: `work({ build })`, `CHRONOS_BUILD`, or `build` of a claim.'),
+      draining: about(literal(true), 'It claims no more jobs, and stops when those that it runs have ended.'),
+      done: about(
+        view({ succeeded: integer(), failed: integer(), leasesLost: integer() }),
+        'Runs that succeeded and failed, and leases that it lost, since it started. Absent for pull workers.',
+      ),
     },
   ),
 )
 export type WorkerView = Infer<typeof workerView>
+
+const runningJob = named(
+  'RunningJob',
+  view(
+    {
+      id: anyText,
+      name: anyText,
+      queue: anyText,
+      label: about(anyText, 'The name of the run: `Initial`, `Retry #1`, …'),
+    },
+    { startedAt: timestamp, tenantId: anyText, progress: about(anything, 'The last `job.progress(…)`.') },
+  ),
+)
+
+export const workerPage = named(
+  'WorkerPage',
+  view(
+    {
+      ...workerView.required,
+      jobs: about(
+        listOf(runningJob),
+        'The jobs that it runs now, at most 100, found among up to 1,000 running jobs of the fleet.',
+      ),
+    },
+    workerView.optional,
+  ),
+)
+export type WorkerPage = Infer<typeof workerPage>
+
+const RUNNING_MAX = 1_000
+const JOBS_SHOWN = 100
 
 /** Stores the heartbeats of the workers in this process and reads those of the fleet. */
 export class Fleet {
@@ -95,9 +137,13 @@ export class Fleet {
     const beats = records.map(record => ({ kind: WORKER, id: record.id, body: JSON.stringify(record) }))
     const fresh = records.filter(({ id }) => !this.#stored.has(id))
     const news = new Set(fresh.flatMap(({ names }) => names))
-    const starts = eventWrites(fresh.flatMap(startOf))
-    await store.putRecords([...beats, ...announcementsOf(news), ...starts, ...fresh.flatMap(buildOf)])
+    await store.putRecords([...beats, ...announcementsOf(news), ...fresh.flatMap(startWrites)])
     this.#stored = new Map(records.map(({ id, running }) => [id, running]))
+    const asked = await drainsAmong(
+      store,
+      records.map(({ id }) => id),
+    )
+    for (const worker of this.#workers) if (asked.has(worker.id)) void worker.drain()
     return everyMs
   }
 
@@ -130,18 +176,69 @@ export class Fleet {
   async left(worker: Worker): Promise<void> {
     if (!this.#stored.delete(worker.id)) return
     const store = this.#env.connection.opened
-    await store?.putRecords([{ kind: WORKER, id: worker.id, body: null }])
+    const kinds = worker.isDraining ? [WORKER, WORKER_DRAIN] : [WORKER]
+    await store?.putRecords(kinds.map(kind => ({ kind, id: worker.id, body: null })))
+    if (worker.isDraining) this.#env.events.emit('worker.drained', { workerId: worker.id })
   }
 
   /** The workers of the whole fleet, newest first. */
   async list(): Promise<readonly WorkerView[]> {
     const store = await this.#env.connection.store()
     const { now } = await store.info()
-    const records = await store.records(WORKER, { limit: WORKERS_MAX, order: 'down' })
-    const here = new Map([...this.#workers].map(worker => [worker.id, worker]))
-    return records
-      .flatMap(bodyOf<WorkerRecord>)
-      .map(record => viewWorker({ ...record, running: here.get(record.id)?.getStats().running ?? record.running }, now))
+    const [records, drains] = await Promise.all([
+      store.records(WORKER, { limit: WORKERS_MAX, order: 'down' }),
+      store.records(WORKER_DRAIN, { limit: WORKERS_MAX }),
+    ])
+    const asked = new Set(drains.map(({ id }) => id))
+    return records.flatMap(record => this.#viewOf(record, now, asked.has(record.id)))
+  }
+
+  /** One worker, with the jobs that it runs. */
+  async get(id: string): Promise<WorkerPage> {
+    const store = await this.#env.connection.store()
+    const { now } = await store.info()
+    const record = await this.#find(store, id)
+    const [drains, running] = await Promise.all([
+      drainsAmong(store, [record.id]),
+      store.list({ state: 'running' }, { limit: RUNNING_MAX }),
+    ])
+    const [worker] = this.#viewOf(record, now, drains.has(record.id))
+    const own = running.data.filter(({ workerId }) => workerId === id).slice(0, JOBS_SHOWN)
+    return { ...worker!, jobs: own.map(runningView) }
+  }
+
+  /**
+   * Asks a worker to claim no more jobs and to stop when those that it runs have ended. It obeys at its next heartbeat,
+   * in whichever process it runs; a pull worker is told so by its next claim.
+   */
+  async drain(id: string): Promise<WorkerPage> {
+    const store = await this.#env.connection.store()
+    const record = await this.#find(store, id)
+    await requestDrain(store, record.id, this.#env.time.now())
+    return this.get(id)
+  }
+
+  async #find(store: Store, id: string): Promise<StoredRecord> {
+    const [record] = await store.records(WORKER, { ids: [id, pullRecordId(id)] })
+    if (!record || bodyOf<WorkerRecord>(record).length === 0) throw noWorker(id)
+    return record
+  }
+
+  #viewOf(record: StoredRecord, now: number, isDraining: boolean): readonly WorkerView[] {
+    const here = [...this.#workers].find(({ id }) => id === record.id)
+    return bodyOf<WorkerRecord>(record).map(body => ({
+      ...viewWorker({ ...body, running: here?.getStats().running ?? body.running }, now),
+      ...(isDraining && { draining: true as const }),
+    }))
+  }
+}
+
+function runningView(job: Job): WorkerPage['jobs'][number] {
+  const { id, name, queue, attempt, generation, startedAt, tenantId, progress } = job
+  return {
+    ...{ id, name, queue, label: attemptLabel(attempt, generation) },
+    ...present({ tenantId, startedAt: startedAt === undefined ? undefined : timeText(startedAt) }),
+    ...(progress !== undefined && { progress: JSON.parse(progress) as unknown }),
   }
 }
 
@@ -154,6 +251,11 @@ function buildOf({ id, build, startedAt: at }: WorkerRecord): readonly RecordWri
 function startOf({ id: workerId, host, build, startedAt: at }: WorkerRecord): readonly FleetEvent[] {
   return build === undefined ? [] : [{ type: 'worker-started', at, workerId, host, build }]
 }
+
+export const startWrites = (record: WorkerRecord): readonly RecordWrite[] => [
+  ...eventWrites(startOf(record)),
+  ...buildOf(record),
+]
 
 export const announcementsOf = (names: Iterable<string>): readonly RecordWrite[] =>
   [...names].map(name => ({ kind: HANDLER, id: name, body: '{}' }))

@@ -1,6 +1,8 @@
-import type { Timer } from '../../core/values/clock.js'
+import { type Timer, wait } from '../../core/values/clock.js'
 import type { Environment } from '../client/environment.js'
-import type { Attempt } from './attempt.js'
+import type { Attempt, AttemptPort } from './attempt.js'
+import { complete } from './completion.js'
+import { runOnce } from './effects.js'
 import type { Runner } from './runner.js'
 
 const EVERY_MS = 100
@@ -48,5 +50,16 @@ export class Reporter {
       log.warn({ event: 'report.failed', err: error }, 'failed to store log lines, retrying')
       for (const { attempt } of sent) if (this.#runner.isRunning(attempt)) this.hasNews(attempt)
     }
+  }
+}
+
+/** What a running handler may ask of its worker. */
+export function portOf(env: Environment, reporter: Reporter): AttemptPort {
+  return {
+    now: () => env.time.now(),
+    wait: (ms, signal) => wait(env.clock, ms, signal),
+    complete: (attempt, ...success) => complete(env, attempt, ...success),
+    hasNews: attempt => reporter.hasNews(attempt),
+    runOnce: (attempt, ...effect) => runOnce(env, attempt, ...effect),
   }
 }

@@ -15,15 +15,13 @@ import { within } from '../time/within.js'
 import type { RetentionLimits } from '../upkeep/retention.js'
 import { Attempt, type AttemptPort } from './attempt.js'
 import { Committer, type Deferral } from './committer.js'
-import { complete } from './completion.js'
 import type { CustomBackoffs } from './custom-backoff.js'
-import { runOnce } from './effects.js'
 import { type ClaimTerms, Fetcher, type Held } from './fetcher.js'
 import type { WorkerRecord } from './fleet.js'
 import { ForeignJobs } from './foreign.js'
 import { LeaseRenewer } from './lease-renewer.js'
 import { Quarantine } from './quarantine.js'
-import { Reporter } from './reporter.js'
+import { portOf, Reporter } from './reporter.js'
 import { Runner, STUCK_MS } from './runner.js'
 import { Counters, type WorkerStats } from './stats.js'
 import { NewerJobs, unknownPartOf } from './unknown.js'
@@ -86,6 +84,7 @@ export class Worker {
   readonly #newer = new NewerJobs()
   #termsKnown: { readonly version: number; readonly terms: ClaimTerms } | undefined
   #stopping: Promise<void> | undefined
+  isDraining = false
   #unwatch: (() => void) | undefined
 
   constructor({ env, definitions, builtIns, settings, backoffs, dependencies, ...hooks }: WorkerOptions) {
@@ -152,18 +151,8 @@ export class Worker {
       onAtRisk: attempt => this.#runner.interrupt(attempt, 'lease-at-risk'),
     })
     this.#reporter = new Reporter(env, this.#runner)
-    this.#port = this.#portOf(env)
+    this.#port = portOf(env, this.#reporter)
     void this.#open()
-  }
-
-  #portOf(env: Environment): AttemptPort {
-    return {
-      now: () => env.time.now(),
-      wait: (ms, signal) => wait(env.clock, ms, signal),
-      complete: (attempt, ...success) => complete(env, attempt, ...success),
-      hasNews: attempt => this.#reporter.hasNews(attempt),
-      runOnce: (attempt, ...effect) => runOnce(env, attempt, ...effect),
-    }
   }
 
   #foreignJobs(): ForeignJobs {
@@ -216,7 +205,8 @@ export class Worker {
     const { id, host, pid } = this
     const own = { id, host, pid, queues, names: [...this.#definitions.keys()], concurrency }
     const beat = { running: this.#runner.size, startedAt: this.#startedAt, seenAt: now, beatMs }
-    return { ...own, ...beat, ...(build !== undefined && { build }) }
+    const { succeeded, failed, leasesLost } = this.getStats()
+    return { ...own, ...beat, done: { succeeded, failed, leasesLost }, ...(build !== undefined && { build }) }
   }
 
   /** There may be jobs now, or in `delayMs`. */
@@ -252,6 +242,16 @@ export class Worker {
   stop(): Promise<void> {
     this.#stopping ??= this.#stop()
     return this.#stopping
+  }
+
+  /** Claims no further jobs and stops after the running handlers; a `stop` meanwhile has its own grace period. */
+  async drain(): Promise<void> {
+    if (this.#stopping || this.isDraining) return
+    this.isDraining = true
+    this.#quarantine.giveBack()
+    await this.#fetcher.stop()
+    while (!this.#stopping && !(await this.#runner.idleWithin(LAST_MOMENT_MS)));
+    await this.stop()
   }
 
   [Symbol.asyncDispose](): Promise<void> {

@@ -64,6 +64,7 @@ const TOPICS_OF: Readonly<Partial<Record<EventName, readonly Topic[]>>> = {
   'alert.firing': ['alerts'],
   'alert.resolved': ['alerts'],
   'lease.lost': ['jobs', 'workers'],
+  'worker.drained': ['workers'],
 }
 
 const STATE_OF: Readonly<Partial<Record<EventName, readonly [JobState, Phase]>>> = {

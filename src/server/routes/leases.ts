@@ -7,7 +7,7 @@ import {
   snoozeOptions,
 } from '../../core/lease/options.js'
 import { toMs } from '../../core/values/duration.js'
-import { type Infer, named } from '../../core/values/schema.js'
+import { about, type Infer, literal, named } from '../../core/values/schema.js'
 import { listOf, type ObjectSchema, object, view } from '../../core/values/shape.js'
 import { type LeaseEnd, type Leases, leaseExtension } from '../../engine/leases/leases.js'
 import { leaseEnd, leaseView } from '../../engine/leases/view.js'
@@ -32,7 +32,16 @@ const claim = endpoint({
   tenants: 'none',
   audit: 'sum',
   body: claimOptions,
-  answers: ok(named('Leases', view({ data: listOf(leaseView) })), 'Jobs with their leases; the list may be empty'),
+  answers: ok(
+    named(
+      'Leases',
+      view(
+        { data: listOf(leaseView) },
+        { draining: about(literal(true), 'The worker gets no more jobs: it should end those that it runs, and stop.') },
+      ),
+    ),
+    'Jobs with their leases; the list may be empty',
+  ),
   async handle({ app, body, signal, note }): Promise<Answer> {
     const { chronos, settings, closing } = app
     const waitMs = toMs(body.wait ?? 0, 'wait')

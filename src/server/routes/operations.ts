@@ -11,10 +11,10 @@ import { fleetStats } from '../../engine/figures/statistics.js'
 import { incidentQuery } from '../../engine/incident/incident.js'
 import { tenantQuery } from '../../engine/jobs/query.js'
 import { integrityReport } from '../../engine/upkeep/integrity.js'
-import { workerView } from '../../engine/worker/fleet.js'
+import { workerPage, workerView } from '../../engine/worker/fleet.js'
 import type { StoreInfo } from '../../store/store.js'
 import type { Application } from '../application.js'
-import { type Answer, type Endpoint, endpoint, ok } from '../endpoint.js'
+import { type Answer, type Endpoint, endpoint, NOTHING, ok } from '../endpoint.js'
 import { check } from '../health.js'
 import { VERSION } from '../version.js'
 import { envView } from './session.js'
@@ -70,6 +70,39 @@ const workers = endpoint({
   tenants: 'none',
   answers: ok(listSchema(workerView, 'WorkerList'), 'All workers'),
   handle: async ({ app }) => ({ body: { data: await app.chronos.workers(), page: {} } }),
+})
+
+const worker = endpoint({
+  method: 'get',
+  path: '/workers/{id}',
+  call: 'fleet.get(id)',
+  tag: 'operations',
+  summary: 'Get a worker and the jobs that it runs',
+  role: 'viewer',
+  tenants: 'none',
+  answers: ok(workerPage, 'The worker'),
+  handle: async ({ app, params: { id } }) => ({ body: await app.chronos.fleet.get(id) }),
+})
+
+const drain = endpoint({
+  method: 'post',
+  path: '/workers/{id}/drain',
+  tool: 'drain_worker',
+  did: ({ id }) => `drained worker ${id}`,
+  call: 'fleet.drain(id)',
+  tag: 'operations',
+  summary: 'Drain a worker: it claims no more jobs, ends those that it runs, and stops',
+  description:
+    'The worker obeys at its next heartbeat. `chronos worker` and `chronos serve` then exit with 0; a worker within an application raises `worker.drained`; the next claim of a pull worker returns `draining`.',
+  role: 'operator',
+  tenants: 'none',
+  body: NOTHING,
+  answers: ok(workerPage, 'The worker'),
+  async handle({ app, params: { id } }): Promise<Answer> {
+    const worker = await app.chronos.fleet.drain(id)
+    app.feed.changed(['workers'])
+    return { body: worker }
+  },
 })
 
 const stats = endpoint({
@@ -211,4 +244,15 @@ const verify = endpoint({
   handle: async ({ app }) => ({ body: await app.chronos.verify() }),
 })
 
-export const OPERATIONS: readonly Endpoint[] = [workers, stats, series, incident, forecast, auditLog, system, verify]
+export const OPERATIONS: readonly Endpoint[] = [
+  workers,
+  worker,
+  drain,
+  stats,
+  series,
+  incident,
+  forecast,
+  auditLog,
+  system,
+  verify,
+]

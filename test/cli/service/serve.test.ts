@@ -4,7 +4,8 @@ import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { createChronos } from '../../../src/index.js'
 import { say } from '../memory-io.js'
 import { type Ended, type Running, run, start } from '../process.js'
 
@@ -72,6 +73,25 @@ describe('worker', () => {
     ])
     expect([code, JSON.parse(stdout)]).toEqual([0, expect.objectContaining({ result: 'hello ada' })])
     expect(await stopped(worker)).toMatchObject({ code: 0, stderr: expect.stringContaining('stopping') })
+  })
+
+  it('lets its running job end when it is drained, and exits with 0', async () => {
+    const nap = "async (_, job) => { job.log('begun'); await new Promise(resolve => setTimeout(resolve, 3_000)) }"
+    const path = jobs(`export const nap = defineJob({ name: 'nap', run: ${nap} })`)
+    const worker = launch(['worker', '--jobs', path, '--concurrency', '1'])
+    await worker.said(/working on/)
+    const { stdout } = await say(['enqueue', 'nap', '--json', '--store', store])
+    const { id } = JSON.parse(stdout) as { id: string }
+    const chronos = createChronos({ store, log: false })
+    const worked = async () => (await chronos.workers()).find(({ running }) => running === 1)
+    await vi.waitUntil(worked, { timeout: 60_000 })
+    const drained = await say(['workers', 'drain', (await worked())!.id, '--store', store])
+    expect([drained.code, drained.stdout + drained.stderr]).toEqual([0, expect.stringContaining('draining worker')])
+    expect(await worker.ended).toMatchObject({ code: 0, stderr: expect.stringContaining('its worker was drained') })
+    expect((await chronos.jobs.get(id))!.state).toBe('succeeded')
+    expect(await chronos.workers()).toEqual([])
+    await chronos.close()
+    expect((await say(['workers', 'drain', 'gone', '--store', store])).code).toBe(3)
   })
 
   it('rejects a module without job definitions', async () => {

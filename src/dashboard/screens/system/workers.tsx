@@ -6,6 +6,7 @@ import { Badge, Tag, Tags } from '../../parts/badge.js'
 import { Code } from '../../parts/code-sample.js'
 import { CopyableId } from '../../parts/copyable.js'
 import { Empty } from '../../parts/empty.js'
+import { Link } from '../../parts/link.js'
 import { List } from '../../parts/list/list.js'
 import type { Column } from '../../parts/list/table.js'
 import { PageHead } from '../../parts/panel.js'
@@ -26,12 +27,17 @@ export default function Workers() {
         query={workers}
         label="Workers"
         columns={COLUMNS}
+        href={({ id }) => pageOf('workers', id)}
         pick={rows => [...rows].sort(silentFirst)}
         empty={<NoWorkers />}
       />
     </>
   )
 }
+
+/** A silent worker does not obey any more. */
+export const workerState = ({ state, draining }: WorkerView): 'alive' | 'silent' | 'draining' =>
+  state === 'alive' && draining ? 'draining' : state
 
 function summaryOf(workers: readonly WorkerView[]): string {
   const alive = workers.filter(({ state }) => state === 'alive')
@@ -63,9 +69,9 @@ const COLUMNS: readonly Column<WorkerView>[] = [
   {
     title: 'Worker',
     phone: 'head',
-    render: ({ host, pid, kind }) => (
+    render: ({ id, host, pid, kind }) => (
       <span class="row">
-        <span class="strong">{host}</span>
+        <Link to={pageOf('workers', id)} text={host} />
         <span class="muted">pid {pid}</span>
         {kind === 'pull' && (
           <Badge hue="accent" tip="Claims jobs over the REST API">
@@ -75,7 +81,7 @@ const COLUMNS: readonly Column<WorkerView>[] = [
       </span>
     ),
   },
-  { title: 'State', render: ({ state }) => <StateMark state={state} /> },
+  { title: 'State', render: worker => <StateMark state={workerState(worker)} /> },
   {
     title: 'Slots',
     render: ({ running, concurrency }) => (
