@@ -11,6 +11,7 @@ import type { BodyBudget } from './http/body.js'
 import type { Idempotency } from './http/idempotency.js'
 import type { LargePages } from './http/large-pages.js'
 import type { Slots } from './http/slots.js'
+import type { SavedViews } from './saved-views.js'
 import type { ServerSettings } from './settings.js'
 
 /** The parts of the server that routes use. */
@@ -22,6 +23,7 @@ export interface Application {
   readonly log: Log
   readonly access: Access
   readonly tokens: Tokens
+  readonly savedViews: SavedViews
   readonly quota: Quota
   readonly auditLog: AuditLog
   readonly idempotency: Idempotency

@@ -31,6 +31,7 @@ import { Slots } from './http/slots.js'
 import { type Metrics, metricsOf } from './metrics/metrics.js'
 import { openApiDocument } from './openapi.js'
 import { ENDPOINTS } from './routes/all.js'
+import { SavedViews } from './saved-views.js'
 import { parseServerOptions, type ServerOptions, type ServerSettings } from './settings.js'
 
 export interface Listening {
@@ -92,6 +93,7 @@ export class ChronosServer {
       tokens,
       access: new Access({ ...settings, store, tokens, clock, dice }),
       auditLog: new AuditLog({ store, clock, dice, log }),
+      savedViews: new SavedViews({ connection: { store }, log }, clock),
       quota: new Quota(chronos, clock),
       idempotency: new Idempotency(store, clock),
       feed: new EventFeed({ chronos, store, clock, dice, maxListeners: settings.maxListeners }),

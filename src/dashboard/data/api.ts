@@ -10,6 +10,7 @@ import type { Explanation } from '../../core/job/explain.js'
 import type { AttemptView, JobView } from '../../core/job/view.js'
 import type { PolicyInput } from '../../core/policy/policy.js'
 import type { RecoverOptions, RedriveOptions } from '../../core/redrive/redrive.js'
+import type { SavedView, SavedViewInput } from '../../core/saved-view/saved-view.js'
 import type { OccurrenceView } from '../../core/schedule/occurrences.js'
 import type { EndpointInput, EndpointView } from '../../core/webhook/webhook.js'
 import type { RuleChanges } from '../../engine/alerts/alerts.js'
@@ -206,6 +207,12 @@ export const tokens = {
   list: all<TokenView>('/tokens'),
   create: (body: TokenInput) => request<NewToken>('POST', '/tokens', { body }),
   revoke: (id: string) => request<void>('DELETE', `/tokens/${segment(id)}`),
+}
+
+export const savedViews = {
+  list: all<SavedView>('/saved-views'),
+  create: (body: SavedViewInput) => request<SavedView>('POST', '/saved-views', { body }),
+  delete: (id: string) => request<void>('DELETE', `/saved-views/${segment(id)}`),
 }
 
 export const audit = {

@@ -15,14 +15,19 @@ export interface SteadyRows<Row> {
 /**
  * Rows that keep their place: shown rows are updated in place, and new rows wait until the user asks for them.
  */
-export function useSteadyRows<Row extends Identified>(latest: readonly Row[], isFirstPage: boolean): SteadyRows<Row> {
+export function useSteadyRows<Row extends Identified>(
+  latest: readonly Row[],
+  isFirstPage: boolean,
+  isStale: boolean,
+): SteadyRows<Row> {
   const shown = useRef<readonly Row[]>([])
   const asked = useSignal(0)
   const answered = useRef(-1)
   const isAsked = answered.current !== asked.value
   if (isAsked || !isFirstPage || shown.current.length === 0) {
     answered.current = asked.value
-    shown.current = latest
+    // The rows of another filter are shown until those of this one arrive; they don't keep their place.
+    shown.current = isStale ? [] : latest
     return { rows: latest, fresh: 0, showFresh: () => {} }
   }
   const byId = new Map(latest.map(row => [row.id, row]))

@@ -1,3 +1,4 @@
+import { SAVED_VIEWS_MAX, savedView, savedViewInput } from '../../core/saved-view/saved-view.js'
 import { present } from '../../core/values/present.js'
 import { anyText, boolean, type Infer, named, oneOf, text } from '../../core/values/schema.js'
 import { object, view } from '../../core/values/shape.js'
@@ -5,8 +6,9 @@ import { SESSION_COOKIE, SESSION_MS } from '../access/access.js'
 import type { Caller } from '../access/caller.js'
 import { AUTHENTICATED_BY, ROLES } from '../access/caller.js'
 import type { Application } from '../application.js'
-import { type Answer, type Endpoint, endpoint, ok } from '../endpoint.js'
+import { type Answer, created, type Endpoint, endpoint, gone, ok } from '../endpoint.js'
 import { VERSION } from '../version.js'
+import { listSchema } from './words.js'
 
 export const envView = view({ name: anyText }, { color: anyText })
 
@@ -86,4 +88,53 @@ export function cookie({ settings }: Application, secret: string, ms: number, is
   return `${SESSION_COOKIE}=${secret}; Path=${path}; Max-Age=${ms / 1000}; HttpOnly; SameSite=Strict${isSecure ? '; Secure' : ''}`
 }
 
-export const SESSION: readonly Endpoint[] = [whoAmI, signIn, signOut]
+// Saved views belong to the dashboard, as sessions do.
+
+const views = endpoint({
+  method: 'get',
+  path: '/saved-views',
+  tag: 'dashboard',
+  summary: 'List saved views, by name',
+  description: 'Filters of the dashboard’s lists. The token of a tenant sees those of its tenant.',
+  role: 'viewer',
+  tenants: 'own',
+  answers: ok(listSchema(savedView, 'SavedViewList'), 'All saved views'),
+  handle: async ({ app, caller }) => ({ body: { data: await app.savedViews.list(caller.tenantId), page: {} } }),
+})
+
+const saveView = endpoint({
+  method: 'post',
+  path: '/saved-views',
+  tag: 'dashboard',
+  did: ({ name }) => `saved view ${name}`,
+  summary: 'Save the filter of a list under a name',
+  description: `Everyone who may see the list sees it, with the name of its owner. At most ${SAVED_VIEWS_MAX}.`,
+  role: 'operator',
+  tenants: 'own',
+  creates: true,
+  body: savedViewInput,
+  answers: created(savedView),
+  async handle({ app, caller, body, note }): Promise<Answer> {
+    const { tenantId } = caller
+    note({ name: body.name, screen: body.screen })
+    return { body: await app.savedViews.create(body, { owner: caller.name, ...present({ tenantId }) }) }
+  },
+})
+
+const deleteView = endpoint({
+  method: 'delete',
+  path: '/saved-views/{id}',
+  tag: 'dashboard',
+  did: ({ name }) => `deleted saved view ${name}`,
+  summary: 'Delete a saved view',
+  role: 'operator',
+  tenants: 'own',
+  answers: gone,
+  async handle({ app, caller, params: { id }, note }): Promise<Answer> {
+    const { name } = await app.savedViews.delete(id, caller.tenantId)
+    note({ name })
+    return {}
+  },
+})
+
+export const SESSION: readonly Endpoint[] = [whoAmI, signIn, signOut, views, saveView, deleteView]

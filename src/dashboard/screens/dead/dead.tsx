@@ -17,6 +17,7 @@ import { Link } from '../../parts/link.js'
 import { FilterBar } from '../../parts/list/filter-bar.js'
 import { List, usePage } from '../../parts/list/list.js'
 import { Pager } from '../../parts/list/pager.js'
+import { SavedViews } from '../../parts/list/saved-views.js'
 import { PageHead } from '../../parts/panel.js'
 import { StateMark } from '../../parts/state.js'
 import { Time } from '../../parts/time.js'
@@ -39,7 +40,12 @@ export default function Dead() {
       <PageHead
         title="Dead letters"
         sub="Jobs that failed for good. They stay until they are redriven or discarded."
-        actions={<UrlChoice label="View" name="view" options={VIEWS} />}
+        actions={
+          <>
+            <SavedViews screen="dead" />
+            <UrlChoice label="View" name="view" options={VIEWS} />
+          </>
+        }
       />
       {chosenIn('view', VIEWS).value === 'groups' ? <Groups /> : <DeadJobs />}
     </>

@@ -16,6 +16,7 @@ import { Menu } from '../../parts/layer/menu.js'
 import { FilterBar } from '../../parts/list/filter-bar.js'
 import { usePage } from '../../parts/list/list.js'
 import { Pager } from '../../parts/list/pager.js'
+import { SavedViews } from '../../parts/list/saved-views.js'
 import { StateLinks } from '../../parts/list/state-links.js'
 import { Table } from '../../parts/list/table.js'
 import { PageHead, Panel } from '../../parts/panel.js'
@@ -49,7 +50,15 @@ export default function Jobs() {
   )
   return (
     <>
-      <PageHead title="Jobs" actions={<HeadActions filter={filter} />} />
+      <PageHead
+        title="Jobs"
+        actions={
+          <>
+            <SavedViews screen="jobs" />
+            <HeadActions filter={filter} />
+          </>
+        }
+      />
       <FilterBar tokens={tokens} label="Filter jobs" placeholder="state:dead queue:mail card declined" />
       <div class="row wrap apart">
         <StateLinks label="States" states={STATES} />
@@ -81,7 +90,7 @@ interface JobListProps {
 function JobList({ data, jobs, filter }: JobListProps) {
   const selected = useSignal<ReadonlySet<string>>(new Set())
   const isFirst = query.value['cursor'] === undefined
-  const { rows, fresh, showFresh } = useSteadyRows(data.data, isFirst)
+  const { rows, fresh, showFresh } = useSteadyRows(data.data, isFirst, jobs.isStale)
   if (rows.length === 0) return <NoJobs filter={filter} searched={data.searched} next={data.page.next} />
   return (
     <>
