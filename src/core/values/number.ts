@@ -28,6 +28,24 @@ export function percentText(share: number | undefined): string {
   return `${value < 10 ? Math.max(0.1, Math.round(value * 10) / 10) : Math.round(value)} %`
 }
 
+/**
+ * The parts of a whole as shares that add up to exactly 100 %: whole percents, or tenths if a part is below 10 %. A part
+ * that is not zero is never shown as 0 %.
+ */
+export function shareTexts(parts: readonly number[]): readonly string[] {
+  const all = parts.reduce((sum, part) => sum + part, 0)
+  if (all === 0) return parts.map(() => '–')
+  const perPercent = parts.some(part => part > 0 && part / all < 0.1) ? 10 : 1
+  const exact = parts.map(part => (part / all) * 100 * perPercent)
+  const units = exact.map((value, i) => (parts[i]! > 0 ? Math.max(1, Math.floor(value)) : 0))
+  const byRemainder = exact.map((value, i) => ({ i, rest: value - units[i]! })).sort((a, b) => b.rest - a.rest)
+  const missing = 100 * perPercent - units.reduce((sum, unit) => sum + unit, 0)
+  for (let n = 0; n < missing; n++) units[byRemainder[n % parts.length]!.i]!++
+  // Tiny parts that were raised to one unit are taken from the largest part.
+  if (missing < 0) units[units.indexOf(Math.max(...units))]! += missing
+  return units.map(unit => `${unit / perPercent} %`)
+}
+
 /** `1.25`, `2.0`, `12`: two numbers in proportion. */
 export function ratioText(ratio: number): string {
   return ratio >= 10 ? GROUPS.format(Math.round(ratio)) : ratio.toFixed(ratio < 2 ? 2 : 1)

@@ -1,5 +1,14 @@
 import { describe, expect, it } from 'vitest'
-import { countText, many, percentText, rateText, ratioText, retryRateText } from '../../../src/core/values/number.js'
+import { SeededStreams } from '../../../src/core/simulation/seed.js'
+import {
+  countText,
+  many,
+  percentText,
+  rateText,
+  ratioText,
+  retryRateText,
+  shareTexts,
+} from '../../../src/core/values/number.js'
 
 const atLeast = (value: number) => ({ value, relation: 'at-least' }) as const
 
@@ -55,4 +64,41 @@ it.each([
   [90_000, '1,500/s'],
 ])('a rate of %d per minute is shown as %s', (perMinute, text) => {
   expect(rateText(perMinute)).toBe(text)
+})
+
+describe('shares of a whole', () => {
+  it.each([
+    [
+      [1, 1, 1],
+      ['34 %', '33 %', '33 %'],
+    ],
+    [
+      [995, 5, 0],
+      ['99.5 %', '0.5 %', '0 %'],
+    ],
+    [
+      [999_999, 1],
+      ['99.9 %', '0.1 %'],
+    ],
+    [
+      [105, 105, 790],
+      ['11 %', '10 %', '79 %'],
+    ],
+    [[7], ['100 %']],
+    [
+      [0, 0],
+      ['–', '–'],
+    ],
+  ])('share %j as %j', (parts, texts) => expect(shareTexts(parts)).toEqual(texts))
+
+  it('add up to 100 %, and none of a part is 0 %', () => {
+    const dice = new SeededStreams(1, () => 7)
+    for (let round = 0; round < 2_000; round++) {
+      const parts = Array.from({ length: 1 + (round % 5) }, () => Math.floor(dice.draw(0) ** 6 * 100_000))
+      if (parts.every(part => part === 0)) continue
+      const tenths = shareTexts(parts).map(text => Math.round(Number.parseFloat(text) * 10))
+      expect(tenths.reduce((sum, each) => sum + each)).toBe(1_000)
+      expect(tenths.map(each => each > 0)).toEqual(parts.map(part => part > 0))
+    }
+  })
 })

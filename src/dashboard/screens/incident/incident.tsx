@@ -92,7 +92,7 @@ export function entryHref({ kind, target, tenantId }: IncidentEntry): string {
     case 'error':
       return pageOf('dead', target, { tenant: tenantId, ...rangeParameters() })
     case 'circuit':
-      return href('/dependencies')
+      return href('/dependencies', { q: target })
     case 'alert':
       return href('/alerts')
     case 'deploy':

@@ -1,7 +1,8 @@
+import { shareTexts } from '../../../core/values/number.js'
 import type { StatsSeries } from '../../../engine/figures/series.js'
 import { OutcomeChart } from '../../charts/outcome-chart.js'
 import type { Outcome, OutcomePick } from '../../charts/outcomes.js'
-import { count, percent } from '../../data/format.js'
+import { count } from '../../data/format.js'
 import { between } from '../../data/range.js'
 import { stepOf, sumOf, useSeries } from '../../data/series.js'
 import type { Hue } from '../../parts/badge.js'
@@ -65,17 +66,19 @@ function Shares({ points }: Pick<StatsSeries, 'points'>) {
     { value: sumOf(points, 'cancelled'), hue: 'off', label: 'cancelled' },
   ]
   const all = parts.reduce((sum, { value }) => sum + value, 0)
+  const shares = shareTexts(parts.map(({ value }) => value))
   if (all === 0) return <p class="muted">No job has ended in this time range.</p>
   return (
     <div class="stack tight">
       <ShareBar parts={parts} label={parts.map(({ value, label }) => `${count(value)} ${label}`).join(', ')} />
       <ul class="row wrap loose shares">
         {parts
+          .map((part, i) => ({ ...part, share: shares[i] }))
           .filter(({ value }) => value > 0)
-          .map(({ value, hue, label }) => (
+          .map(({ value, hue, label, share }) => (
             <li key={label} class="row tight">
               <span class={`swatch ${hue}`} />
-              <span class="strong">{percent(value / all)}</span>
+              <span class="strong">{share}</span>
               <span class="muted">
                 {label} · {count(value)}
               </span>
