@@ -64,7 +64,7 @@ const COLUMNS: readonly Column<RedriveView>[] = [
     ),
   },
   { title: 'Rate', align: 'end', phone: 'hide', render: ({ rate }) => rate },
-  { title: 'Created', render: ({ createdAt }) => <Time at={createdAt} /> },
+  { title: 'Created', sort: ({ createdAt }) => createdAt, render: ({ createdAt }) => <Time at={createdAt} /> },
 ]
 
 /** The filter in the words of core. */

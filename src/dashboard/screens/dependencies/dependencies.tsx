@@ -268,10 +268,16 @@ function holdClosed(circuit: CircuitView, after: () => void): Promise<unknown> {
 
 function columns(after: () => void): readonly Column<CircuitView>[] {
   return [
-    { title: 'Dependency', width: 'grow', phone: 'head', render: circuit => <Name circuit={circuit} /> },
+    {
+      title: 'Dependency',
+      width: 'grow',
+      phone: 'head',
+      sort: ({ key }) => key,
+      render: circuit => <Name circuit={circuit} />,
+    },
     { title: 'Circuit', render: ({ state }) => <StateMark state={state} /> },
     { title: 'Calls in the window', render: circuit => <Calls circuit={circuit} /> },
-    { title: 'Since', render: ({ since }) => <Time at={since} /> },
+    { title: 'Since', sort: ({ since }) => since, render: ({ since }) => <Time at={since} /> },
     actionColumn(
       circuit => <RowActions label={`Actions for ${nameOf(circuit)}`} actions={circuitActions(circuit, after)} />,
       'show',

@@ -1,6 +1,7 @@
 import type { JobView } from '../../../core/job/view.js'
 import { DELIVERIES } from '../../../core/webhook/webhook.js'
 import { duration } from '../../data/format.js'
+import { isTenant } from '../../data/session.js'
 import { Tags } from '../../parts/badge.js'
 import { Copyable, CopyableId } from '../../parts/copyable.js'
 import { Link } from '../../parts/link.js'
@@ -21,6 +22,7 @@ export function JobFacts({ job }: { readonly job: JobView }) {
     <Panel title="Details">
       <Facts
         facts={[
+          ['Job name', !isTenant.value && <Link to={pageOf('names', job.name)} text={job.name} />],
           ['Policy', <PolicyFact job={job} />],
           ['Priority', `${job.priority}${job.priority === 5 ? ' (default)' : ''}`],
           ['Delivery', job.delivery],

@@ -91,8 +91,14 @@ function Bulk({ rows, selected, after }: BulkProps) {
 
 function columns(after: () => void): readonly Column<ScheduleView>[] {
   return [
-    { title: 'Schedule', width: 'grow', phone: 'head', render: schedule => <What schedule={schedule} /> },
-    { title: 'State', render: ({ state }) => <StateMark state={state} /> },
+    {
+      title: 'Schedule',
+      width: 'grow',
+      phone: 'head',
+      sort: ({ id }) => id,
+      render: schedule => <What schedule={schedule} />,
+    },
+    { title: 'State', sort: ({ state }) => state, render: ({ state }) => <StateMark state={state} /> },
     {
       title: 'Next run',
       render: ({ state, nextOccurrenceAt }) => (

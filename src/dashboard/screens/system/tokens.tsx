@@ -67,7 +67,13 @@ const ROLES: Readonly<Record<Role, string>> = {
 
 function columns(after: () => void): readonly Column<TokenView>[] {
   return [
-    { title: 'Name', width: 'grow', phone: 'head', render: ({ name }) => <span class="strong">{name}</span> },
+    {
+      title: 'Name',
+      width: 'grow',
+      phone: 'head',
+      sort: ({ name }) => name,
+      render: ({ name }) => <span class="strong">{name}</span>,
+    },
     {
       title: 'Role',
       render: ({ role }) => (
@@ -76,9 +82,13 @@ function columns(after: () => void): readonly Column<TokenView>[] {
         </Badge>
       ),
     },
-    { title: 'Tenant', render: ({ tenantId }) => tenantId ?? <span class="muted">all</span> },
-    { title: 'Created', render: ({ createdAt }) => <Time at={createdAt} /> },
-    { title: 'Last used', render: ({ usedAt }) => <Time at={usedAt} none="never" /> },
+    {
+      title: 'Tenant',
+      sort: ({ tenantId }) => tenantId,
+      render: ({ tenantId }) => tenantId ?? <span class="muted">all</span>,
+    },
+    { title: 'Created', sort: ({ createdAt }) => createdAt, render: ({ createdAt }) => <Time at={createdAt} /> },
+    { title: 'Last used', sort: ({ usedAt }) => usedAt, render: ({ usedAt }) => <Time at={usedAt} none="never" /> },
     {
       title: 'Expires',
       render: ({ expiresAt }) =>
