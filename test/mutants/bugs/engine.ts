@@ -8,14 +8,14 @@ const RUNNER = 'src/engine/worker/runner.ts'
 export const ENGINE_BUGS: readonly Mutant[] = [
   {
     name: 'a suspect on its last attempt runs beside others',
-    from: 21,
+    from: 7,
     file: 'src/engine/worker/quarantine.ts',
     find: 'return strikes > 0 || this.#options.isLast(claimed) ? 1',
     replace: 'return strikes > 0 ? 1',
   },
   {
     name: 'a lease counted from the response',
-    from: 28,
+    from: 22,
     file: FETCHER,
     find: 'leaseUntil: sentAt + leaseMs, startBefore',
     replace: 'leaseUntil: heldSince + leaseMs, startBefore',
@@ -28,7 +28,7 @@ export const ENGINE_BUGS: readonly Mutant[] = [
   },
   {
     name: 'a sweep right after an outage',
-    from: 49,
+    from: 159,
     file: 'src/engine/upkeep/sweeper.ts',
     find: 'return this.#contactSince !== undefined && this.#env.clock.now() - this.#contactSince >= this.#leaseMs',
     replace: 'return true',
@@ -36,7 +36,7 @@ export const ENGINE_BUGS: readonly Mutant[] = [
   },
   {
     name: 'outcomes dropped when the response is lost',
-    from: 11,
+    from: 12,
     file: 'src/engine/worker/committer.ts',
     find: '        if (isRepeatable(error) || isOutage(error)) {',
     replace:
@@ -74,14 +74,14 @@ export const ENGINE_BUGS: readonly Mutant[] = [
   },
   {
     name: 'a time ahead of the store after a slow first answer',
-    from: 1453,
+    from: 29,
     file: 'src/engine/time/store-time.ts',
     find: 'this.#offsetMs ?? least',
     replace: 'this.#offsetMs ?? Math.round((least + most) / 2)',
   },
   {
     name: 'a claim with a lost response left behind by stop',
-    from: 43,
+    from: 46,
     file: FETCHER,
     find: '    await this.#recall()\n',
     replace: '',
@@ -95,14 +95,14 @@ export const ENGINE_BUGS: readonly Mutant[] = [
   },
   {
     name: 'a start after the deadline',
-    from: 15,
+    from: 29,
     file: FETCHER,
     find: 'return leaseUntil - now >= leaseMs / 2 && now < startBefore',
     replace: 'return startBefore > 0 && leaseUntil - now >= leaseMs / 2',
   },
   {
     name: 'a late response to begin starts a job whose lease is lost',
-    from: 11,
+    from: 29,
     file: RUNNER,
     find: '    if (attempt.mayStart(this.#env.clock.now())) {\n      attempt.begun = true',
     replace: '    if (!attempt.begun) {\n      attempt.begun = true',
@@ -130,14 +130,14 @@ export const ENGINE_BUGS: readonly Mutant[] = [
   },
   {
     name: 'a cancel reported as failed that was stored',
-    from: 46,
+    from: 13,
     file: 'src/engine/jobs/jobs.ts',
     find: '    } catch {\n      const base',
     replace: '    } catch (error) {\n      if (job) throw error\n      const base',
   },
   {
     name: 'no more claims after an outcome was given up',
-    from: 66,
+    from: 3,
     file: 'src/engine/worker/committer.ts',
     find: '    this.#failures = 0\n    this.#env.log.error',
     replace: '    this.#env.log.error',

@@ -28,7 +28,7 @@ export const FEATURE_BUGS: readonly Mutant[] = [
   },
   {
     name: 'a job that was called to probe is deferred again',
-    from: 1817,
+    from: 29,
     file: 'src/store/sqlite/writes/defer.ts',
     find: "add('pass IS NOT ? AND run_at <= ?', -pass, now + from.dueWithinMs)",
     replace: "add('? IS NOT NULL AND run_at <= ?', -pass, now + from.dueWithinMs)",
@@ -50,7 +50,7 @@ export const FEATURE_BUGS: readonly Mutant[] = [
   // Webhooks
   {
     name: 'no delivery about a job that was cancelled while it ran',
-    from: 62,
+    from: 29,
     file: OUTBOX,
     find: 'const spawnIfCancelled = mayBeCancelled ? this.#ofJob(cancelNews(settlement, claimed)) : []',
     replace:
@@ -77,7 +77,7 @@ export const FEATURE_BUGS: readonly Mutant[] = [
   },
   {
     name: 'a run that ends before the endpoints are known',
-    from: 36,
+    from: 22,
     file: OUTBOX,
     find: '    return this.#endpoints.isLoaded && this.#listeners.isLoaded\n',
     replace: '    return true\n',
@@ -98,7 +98,7 @@ export const FEATURE_BUGS: readonly Mutant[] = [
   },
   {
     name: 'the oldest instead of the newest missed occurrences',
-    from: 48,
+    from: 29,
     file: SCHEDULE,
     find: 'const catchUp = newest(ticks, schedule.decidedUntil, now, schedule.missed.all)',
     replace: 'const catchUp = upTo(ticks, schedule.decidedUntil, now).slice(0, schedule.missed.all)',
@@ -138,7 +138,7 @@ export const FEATURE_BUGS: readonly Mutant[] = [
   // Effects
   {
     name: 'job.once gives up an outage that its lease outlasts',
-    from: 86,
+    from: 91,
     file: EFFECTS,
     find: 'const recorded = await repeated(env, end, error => mayWait(attempt, error))',
     replace: 'const recorded = await repeated(env, end)',
@@ -158,7 +158,7 @@ export const FEATURE_BUGS: readonly Mutant[] = [
   },
   {
     name: 'an effect that trusts an answer from before a suspension',
-    from: 4973,
+    killer: 'runs#anEffectAsksAgainAfterASuspension',
     file: EFFECTS,
     find: "if (now < attempt.leaseUntil || now - sentAt < PROMPT_MS || status.status === 'lost') return status",
     replace: 'if (now >= sentAt) return status',
@@ -214,7 +214,7 @@ export const FEATURE_BUGS: readonly Mutant[] = [
   },
   {
     name: 'a job of a paused queue waits for a worker',
-    from: 36,
+    from: 29,
     file: 'src/core/job/wait-reason.ts',
     find: '  if (queue?.paused) {\n',
     replace: "  if (queue?.paused && job.queue === '') {\n",

@@ -37,7 +37,7 @@ export const RULE_BUGS: readonly Mutant[] = [
   },
   {
     name: 'a retry whose latency counts from a run that never started',
-    from: 3,
+    from: 4,
     file: LIFECYCLE,
     find: 'change.hasRun === false ? job.failedAt : FAILED.has(status)',
     replace: 'FAILED.has(status)',
@@ -51,7 +51,7 @@ export const RULE_BUGS: readonly Mutant[] = [
   },
   {
     name: 'a job without retries is started again after a deploy',
-    from: 118,
+    from: 29,
     file: LIFECYCLE,
     find: "if (maxRetries === 0 && crashes !== 'forgive') {",
     replace: "if (maxRetries < 0 && crashes !== 'forgive') {",

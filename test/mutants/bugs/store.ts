@@ -10,21 +10,21 @@ export const STORE_BUGS: readonly Mutant[] = [
     name: 'settle by id alone',
     from: 3,
     file: SETTLE,
-    find: "const FENCE = 'pk = ? AND token = ? AND lease_until < ?'",
-    replace: "const FENCE = 'pk = ? AND ? IS NOT NULL AND ifnull(lease_until, 0) < ?'",
+    find: "const FENCE = 'pk = ? AND token = ? AND lease_until < ?",
+    replace: "const FENCE = 'pk = ? AND ? IS NOT NULL AND ifnull(lease_until, 0) < ?",
   },
   {
     name: 'settle by state, without the token',
-    from: 5,
+    from: 13,
     file: SETTLE,
-    find: "const FENCE = 'pk = ? AND token = ? AND lease_until < ?'",
-    replace: "const FENCE = 'pk = ? AND ? IS NOT NULL AND lease_until < ?'",
+    find: "const FENCE = 'pk = ? AND token = ? AND lease_until < ?",
+    replace: "const FENCE = 'pk = ? AND ? IS NOT NULL AND lease_until < ?",
   },
   {
     name: 'settle a batch without the token',
     file: SETTLE,
-    find: 'json_each(?)) AND +token = ? AND lease_until < ?',
-    replace: 'json_each(?)) AND ? IS NOT NULL AND lease_until < ?',
+    find: 'json_each(?)) AND +token = ?',
+    replace: 'json_each(?)) AND ? IS NOT NULL',
     killer: 'sqlite#batchesAreFenced',
   },
   {
@@ -36,7 +36,7 @@ export const STORE_BUGS: readonly Mutant[] = [
   },
   {
     name: 'renew a lease without the token',
-    from: 17,
+    from: 29,
     file: LEASE,
     find: 'UPDATE jobs SET lease_until = ?, lease_ms = ? WHERE ${FENCE} RETURNING',
     replace:
@@ -44,10 +44,10 @@ export const STORE_BUGS: readonly Mutant[] = [
   },
   {
     name: 'a sweep based on a stale read',
-    from: 97,
+    from: 347,
     file: SETTLE,
-    find: 'onlyIfExpired ? now : ANY_TIME]',
-    replace: 'ANY_TIME]',
+    find: '[pk, toText(lease.token), now, run]',
+    replace: '[pk, toText(lease.token), ANY_TIME, run]',
     mood: 'zombies',
   },
   {
@@ -103,7 +103,7 @@ export const STORE_BUGS: readonly Mutant[] = [
   },
   {
     name: 'a cancel forgotten on retry',
-    from: 5,
+    from: 21,
     file: SETTLE,
     find: "' AND cancel_requested = 0',",
     replace: "'',",

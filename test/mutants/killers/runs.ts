@@ -10,7 +10,7 @@ import { runOnce } from '../../../src/engine/worker/effects.js'
 import type { Held } from '../../../src/engine/worker/fetcher.js'
 import { LeaseRenewer } from '../../../src/engine/worker/lease-renewer.js'
 import { memoryStore } from '../../../src/store/memory.js'
-import type { Store } from '../../../src/store/store.js'
+import type { EffectStatus, Store } from '../../../src/store/store.js'
 import { quiet } from './clock.js'
 
 const LEASE_MS = 30_000
@@ -57,6 +57,25 @@ export async function anEffectOfARunThatHasEndedDoesNotHappen(): Promise<void> {
   let happened = 0
   const once = runOnce(env, attempt as unknown as Attempt, 'charge', () => happened++, 'run')
   await assert.rejects(once, { code: 'LEASE_LOST' })
+  assert.equal(happened, 0)
+}
+
+export async function anEffectAsksAgainAfterASuspension(): Promise<void> {
+  const clock = new VirtualClock()
+  const attempt = { lease: LEASE, over: false, interruption: undefined, leaseUntil: clock.now() + LEASE_MS }
+  const answers: EffectStatus[] = [{ status: 'new' }, { status: 'lost' }]
+  const env = environmentOf(clock, {
+    async beginEffect() {
+      const answer = answers.shift()!
+      // The process is suspended past its lease while the first answer is under way.
+      if (answer.status === 'new') await clock.wait(2 * LEASE_MS)
+      return answer
+    },
+    endEffect: async () => 'done',
+  })
+  let happened = 0
+  const once = runOnce(env, attempt as unknown as Attempt, 'charge', () => happened++, 'run')
+  await assert.rejects(clock.passUntil(once), { code: 'LEASE_LOST' })
   assert.equal(happened, 0)
 }
 
