@@ -58,6 +58,8 @@ export type { HistoryQuery, JobQuery, List, PageQuery } from './query.js'
 export type { Searched, SearchOptions } from './search.js'
 
 /** `chronos.jobs`: find, inspect and change jobs. */
+const NOW: RunTime = { delayMs: 0 }
+
 /** A job whose definition is known. */
 export type JobOf<Result> = Omit<JobView, 'result'> & { readonly result?: Result }
 
@@ -160,7 +162,7 @@ export class Jobs {
 
   /** Runs a waiting job now and keeps its number of attempts. */
   runNow(id: string): Promise<JobView> {
-    return this.#reschedule(id, { delayMs: 0 }, 'run-now')
+    return this.#reschedule(id, NOW, 'run-now')
   }
 
   /** Moves a waiting job to another time. */
@@ -186,7 +188,7 @@ export class Jobs {
     const [changed] = await (await this.#store()).change([id], redrive())
     const job = this.#done(changed!, 'retry', 'only a dead or cancelled job can be retried')
     this.#options.wake(0)
-    return this.#viewChanged(job)
+    return this.#viewChanged(job, job.runAt)
   }
 
   /** Enqueues a new job with the payload and options of this one, which stays as it is. */
@@ -258,7 +260,7 @@ export class Jobs {
     const [changed] = await (await this.#store()).change([id], reschedule(at))
     const job = this.#done(changed!, action, 'only a waiting job has a time to move')
     this.#options.wake(Math.max(0, job.runAt - this.#options.env.time.now()))
-    return this.#viewChanged(job)
+    return this.#viewChanged(job, at === NOW ? job.runAt : 0)
   }
 
   #done(changed: Changed, action: string, rule: string): Job {
@@ -279,8 +281,9 @@ export class Jobs {
     events.emit('job.cancelled', { job: eventJob(job, await this.#policyOfChanged(job)) })
   }
 
-  async #viewChanged(job: Job): Promise<JobView> {
-    const now = this.#options.env.time.now()
+  /** The estimate of the store's time may be behind the time that the store has just written: such a job is due. */
+  async #viewChanged(job: Job, storeNow = 0): Promise<JobView> {
+    const now = Math.max(storeNow, this.#options.env.time.now())
     return viewJob(job, await this.#policyOfChanged(job), now, await this.#blockOfChanged(job, now))
   }
 
