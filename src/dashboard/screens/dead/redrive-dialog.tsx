@@ -32,8 +32,12 @@ export function RedriveDialog({ choice, onClose }: { readonly choice: DeadChoice
   )
   const total = dry.data?.count
   const known = total?.value
+  // The fields appear with their values, because a number that is filled in late would mix with what an operator types.
+  const isCounted = useSignal(false)
   useEffect(() => {
-    if (known !== undefined && draft.canary.peek() === '') draft.canary.value = String(canaryOf(known))
+    if (known === undefined || isCounted.peek()) return
+    draft.canary.value = String(canaryOf(known))
+    isCounted.value = true
   }, [known])
   return (
     <Editor
@@ -69,7 +73,7 @@ export function RedriveDialog({ choice, onClose }: { readonly choice: DeadChoice
           <span class="muted"> · {count(dry.data.skipped)} left alone (discarded, or of unknown outcome)</span>
         )}
       </p>
-      <Fields {...form} fields={['canary', 'stop']} />
+      {isCounted.value ? <Fields {...form} fields={['canary', 'stop']} /> : <Skeleton lines={2} />}
       <RateSlider rate={rate} total={total?.value} />
       <Toggle value={force} label={uncertain.about.label} />
       {(force.value || (dry.data?.skipped ?? 0) > 0) && (
