@@ -26,6 +26,8 @@ export interface CommandSpec {
   /** Loads the code when the command is run, so that other commands start faster. Absent for a group of commands. */
   readonly run?: () => Promise<Run>
   readonly commands?: readonly CommandSpec[]
+  /** It is run if its group is called without a command. */
+  readonly isDefault?: boolean
 }
 
 /** Gets the arguments, the options, the Io and the commander command; a number it returns is the exit code. */
@@ -67,7 +69,7 @@ const COMMON = {
 export function addCommand(parent: Command, spec: CommandSpec, io: Io, exit: (code: number) => void): void {
   const { name, summary, details, usage, run, commands = [] } = spec
   const command = parent
-    .command(name)
+    .command(name, { isDefault: spec.isDefault ?? false })
     .summary(summary)
     .description(descriptionOf(summary, details))
     .addHelpText('after', helpOf(spec))

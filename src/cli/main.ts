@@ -145,7 +145,6 @@ function createProgram(io: Io): Command {
     })
     .configureHelp({ styleTitle: title => paint(title, 'strong', { ...out, colour: true }) })
     .showSuggestionAfterError()
-    .enablePositionalOptions()
     .exitOverride()
     .addHelpText('after', EXAMPLES)
 }

@@ -64,6 +64,11 @@ describe('a usage error', () => {
       "error: unknown option '--sed'\n(Did you mean --seed?)\n",
     ],
     ['one argument too many', ['demo', 'now'], 'error: too many arguments'],
+    [
+      'a store that is named before the command, and would not be the one that is used',
+      ['workers', '--store', 'sqlite:./other.db', 'drain', 'x'],
+      'error: too many arguments',
+    ],
     ['a seed that is not a number', ['demo', '--seed', 'seven'], 'Expected a whole number from 0 to 4294967295.'],
     ['a negative seed', ['demo', '--seed', '-1'], 'Expected a whole number from 0 to 4294967295.'],
     ['a seed that is too large', ['demo', '--seed', '4294967296'], 'Expected a whole number from 0 to 4294967295.'],

@@ -2,17 +2,23 @@ import { acting, type CommandSpec, listing } from '../../command.js'
 
 export const workers: CommandSpec = {
   name: 'workers',
-  summary: 'list the workers of all machines, newest first',
-  // Both the list and the commands below have --store: it belongs to the one that it follows.
-  options: command => command.enablePositionalOptions(),
+  summary: 'list the workers of all machines, or stop one',
   examples: `
 chronos workers
+chronos workers drain 019a4f6e-7c1d-7e21-b0aa-3f9d2c5e8b47`,
+  commands: [
+    {
+      name: 'list',
+      isDefault: true,
+      summary: 'list the workers of all machines, newest first (default)',
+      examples: `
+chronos workers
 chronos workers --json | jq '[.data[] | select(.state == "alive")] | length'`,
-  notes: `
+      notes: `
 A worker that stops is removed from the list. A worker that was killed is shown
 as silent after three missed heartbeats.`,
-  run: listing(async () => (await import('./run.js')).WORKERS),
-  commands: [
+      run: listing(async () => (await import('./run.js')).WORKERS),
+    },
     {
       name: 'drain',
       summary: 'stop a worker after the jobs that it runs',
