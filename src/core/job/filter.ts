@@ -1,8 +1,8 @@
 import { TAG_LENGTH_MAX, TEXT_LENGTH_MAX } from '../values/limits.js'
 import { present } from '../values/present.js'
-import { about, boolean, type Infer, integer, named, oneOf, read, text } from '../values/schema.js'
+import { about, boolean, type Infer, named, oneOf, read, text } from '../values/schema.js'
 import { list, object, omit, union, view } from '../values/shape.js'
-import { time, timeOf } from '../values/time.js'
+import { epochMilliseconds, time, timeOf } from '../values/time.js'
 import { JOB_STATES, PHASES, type Phase, WAITING_PHASES, type WaitingPhase } from './job.js'
 
 const IDS_MAX = 10_000
@@ -76,7 +76,7 @@ export type StoredFilter = Omit<JobQuery, 'phase' | 'q' | TimeField> & {
   readonly text?: string
 } & { readonly [Field in TimeField]?: number }
 
-const storedTime = about(integer(), 'Epoch milliseconds.')
+const storedTime = about(epochMilliseconds, 'Epoch milliseconds.')
 const storedTimes = Object.fromEntries(TIME_FIELDS.map(field => [field, storedTime])) as Record<
   TimeField,
   typeof storedTime

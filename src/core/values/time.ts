@@ -1,6 +1,6 @@
 import { durationProblem } from './duration.js'
 import { ChronosError, shown } from './error.js'
-import { duration, flaw, jsonSchema, type Schema, schema, value } from './schema.js'
+import { duration, flaw, integer, jsonSchema, type Schema, schema, value } from './schema.js'
 
 /** A point in time: a Date, an RFC 3339 text or epoch milliseconds. */
 export type Time = Date | string | number
@@ -10,9 +10,12 @@ const EXPECTS = 'a Date, a time such as "2026-12-24T18:00:00Z" or epoch millisec
 /** RFC 3339, and the longer years that `toISOString` writes. `Date.parse` alone accepts texts such as "5". */
 const RFC_3339 = /^(?:\d{4}|[+-]\d{6})-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)$/i
 
+/** The times that a Date can hold lie between minus and plus this. */
+const EPOCH_MS_MAX = 8.64e15
+
 function epochMs(given: unknown): number | undefined {
   const at = given instanceof Date ? given.getTime() : typeof given === 'string' ? parsedMs(given) : given
-  return Number.isInteger(at) && Math.abs(at as number) <= 8.64e15 ? (at as number) : undefined
+  return Number.isInteger(at) && Math.abs(at as number) <= EPOCH_MS_MAX ? (at as number) : undefined
 }
 
 function parsedMs(text: string): number | undefined {
@@ -44,6 +47,9 @@ export const timestamp: Schema<string> = value(
   },
   given => typeof given === 'string' && /^[+-]?\d{4,6}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/.test(given),
 )
+
+/** A stored time in epoch milliseconds; negative before 1970. */
+export const epochMilliseconds: Schema<number> = integer(-EPOCH_MS_MAX, EPOCH_MS_MAX)
 
 /** A duration from now, of at least a millisecond, or a time. A number is milliseconds from now. */
 export const timeOrDuration: Schema<Time> = schema<Time>({

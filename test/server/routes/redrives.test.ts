@@ -65,6 +65,14 @@ describe('redrives', () => {
     expect((await t.api<{ data: unknown[] }>('GET', '/redrives')).body.data).toHaveLength(1)
   })
 
+  it('may be limited by a time before 1970', async () => {
+    await using t = await startServer()
+    await deadJobs(t, 1)
+    const filter = { createdAfter: '1969-12-31T23:59:59.999Z' }
+    const { status, body } = await t.api('POST', '/redrives', { filter })
+    expect([status, body]).toMatchObject([201, { filter: { createdAfter: -1 } }])
+  })
+
   it('refuse invalid requests and unknown redrives', async () => {
     await using t = await startServer()
     const wrong = await t.api<{ errors: { pointer: string }[] }>('POST', '/redrives', { rate: {}, canary: -1, pace: 1 })
