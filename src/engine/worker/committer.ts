@@ -39,11 +39,13 @@ export class Committer {
   #idle: (() => void)[] = []
   readonly #returning = new Set<Held>()
 
+  readonly #leaseMs: number
   readonly #onRoom: () => void
 
   /** `onRoom` is called whenever a batch has been stored and more jobs may start. */
-  constructor(env: Environment, onRoom: () => void) {
+  constructor(env: Environment, leaseMs: number, onRoom: () => void) {
     this.#env = env
+    this.#leaseMs = leaseMs
     this.#onRoom = onRoom
   }
 
@@ -148,7 +150,8 @@ export class Committer {
 
   async #pause(error: unknown): Promise<void> {
     const { clock, dice, log } = this.#env
-    const waitMs = backOffMs(this.#failures++, dice)
+    // A store that is back must be asked before the leases expire, which are not renewed for long after a stop.
+    const waitMs = Math.min(this.#leaseMs / 6, backOffMs(this.#failures++, dice))
     log.warn({ event: 'store.unavailable', retryInMs: waitMs, err: error }, 'store unavailable, buffering results')
     await wait(clock, waitMs)
   }

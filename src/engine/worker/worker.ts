@@ -97,7 +97,7 @@ export class Worker {
     this.#hooks = { ...admitUntil(settings.until, env.clock, timeoutOf), ...hooks }
     this.#startedAt = env.time.now()
     this.#threads = threadsFor(definitions, { ...env, threadsMax: settings.threads ?? 1 })
-    this.#committer = new Committer(env, () => this.#pump())
+    this.#committer = new Committer(env, settings.leaseMs, () => this.#pump())
     this.#runner = new Runner({
       env,
       workerId: this.id,

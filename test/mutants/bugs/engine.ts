@@ -74,7 +74,7 @@ export const ENGINE_BUGS: readonly Mutant[] = [
   },
   {
     name: 'a time ahead of the store after a slow first answer',
-    from: 29,
+    from: 127,
     file: 'src/engine/time/store-time.ts',
     find: 'this.#offsetMs ?? least',
     replace: 'this.#offsetMs ?? Math.round((least + most) / 2)',
@@ -95,14 +95,14 @@ export const ENGINE_BUGS: readonly Mutant[] = [
   },
   {
     name: 'a start after the deadline',
-    from: 29,
+    from: 75,
     file: FETCHER,
     find: 'return leaseUntil - now >= leaseMs / 2 && now < startBefore',
     replace: 'return startBefore > 0 && leaseUntil - now >= leaseMs / 2',
   },
   {
     name: 'a late response to begin starts a job whose lease is lost',
-    from: 29,
+    from: 80,
     file: RUNNER,
     find: '    if (attempt.mayStart(this.#env.clock.now())) {\n      attempt.begun = true',
     replace: '    if (!attempt.begun) {\n      attempt.begun = true',

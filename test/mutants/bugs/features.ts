@@ -35,7 +35,7 @@ export const FEATURE_BUGS: readonly Mutant[] = [
   },
   {
     name: 'two probes at once',
-    from: 16,
+    from: 4,
     file: DEPENDENCY,
     find: 'if (forced || !isRepeatable || isProbed(dependency, now)) return false',
     replace: 'if (forced || !isRepeatable) return false',
@@ -50,7 +50,7 @@ export const FEATURE_BUGS: readonly Mutant[] = [
   // Webhooks
   {
     name: 'no delivery about a job that was cancelled while it ran',
-    from: 29,
+    from: 171,
     file: OUTBOX,
     find: 'const spawnIfCancelled = mayBeCancelled ? this.#ofJob(cancelNews(settlement, claimed)) : []',
     replace:
@@ -98,7 +98,7 @@ export const FEATURE_BUGS: readonly Mutant[] = [
   },
   {
     name: 'the oldest instead of the newest missed occurrences',
-    from: 29,
+    from: 102,
     file: SCHEDULE,
     find: 'const catchUp = newest(ticks, schedule.decidedUntil, now, schedule.missed.all)',
     replace: 'const catchUp = upTo(ticks, schedule.decidedUntil, now).slice(0, schedule.missed.all)',
@@ -173,7 +173,7 @@ export const FEATURE_BUGS: readonly Mutant[] = [
   // Rolling upgrades
   {
     name: 'an old process runs a payload that it does not understand',
-    from: 10,
+    from: 12,
     file: UNKNOWN,
     find: "if (!JSON_BEGINS.test(payload)) return 'the encoding of its payload'",
     replace: "if (payload === '') return 'the encoding of its payload'",
@@ -214,7 +214,7 @@ export const FEATURE_BUGS: readonly Mutant[] = [
   },
   {
     name: 'a job of a paused queue waits for a worker',
-    from: 29,
+    from: 36,
     file: 'src/core/job/wait-reason.ts',
     find: '  if (queue?.paused) {\n',
     replace: "  if (queue?.paused && job.queue === '') {\n",

@@ -51,7 +51,7 @@ export const RULE_BUGS: readonly Mutant[] = [
   },
   {
     name: 'a job without retries is started again after a deploy',
-    from: 29,
+    from: 35,
     file: LIFECYCLE,
     find: "if (maxRetries === 0 && crashes !== 'forgive') {",
     replace: "if (maxRetries < 0 && crashes !== 'forgive') {",
