@@ -69,7 +69,7 @@ function drain({ quick, large }) {
     figures: ['perSecond', 'cpuMicros', 'maxRssMb'],
     lanes: [...everybody('drain', { jobs, fill }), ...raw],
     targets: [
-      { says: '≥ 1.5 × the best peer', of: 'chronos', figure: 'perSecond', against: PEERS, atLeast: 1.5 },
+      { says: '≥ 2 × the best peer', of: 'chronos', figure: 'perSecond', against: PEERS, atLeast: 2 },
       {
         says: '≥ 50 % of the raw loop',
         of: 'chronos',
@@ -122,7 +122,7 @@ function enqueues(quick) {
       about: `${jobs} single enqueues, each awaited, 50 in flight`,
       figures: ['perSecond', 'cpuMicros'],
       lanes: everybody('enqueue', { jobs, options: { inFlight: 50 } }),
-      targets: [{ says: '≥ 8 × the best peer', of: 'chronos', figure: 'perSecond', against: PEERS, atLeast: 8 }],
+      targets: [{ says: '≥ 10 × the best peer', of: 'chronos', figure: 'perSecond', against: PEERS, atLeast: 10 }],
     },
     {
       name: 'pg-bulk',
@@ -287,18 +287,18 @@ function full(quick) {
     ],
     targets: [
       {
-        says: '≥ 80 % of empty tables',
+        says: '≥ 90 % of empty tables',
         of: 'chronos, finished jobs',
         figure: 'perSecond',
         against: [empty],
-        atLeast: 0.8,
+        atLeast: 0.9,
       },
       {
-        says: '≥ 70 % of empty tables',
+        says: '≥ 90 % of empty tables',
         of: 'chronos, future jobs',
         figure: 'perSecond',
         against: [empty],
-        atLeast: 0.7,
+        atLeast: 0.9,
       },
     ],
   }

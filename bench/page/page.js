@@ -125,7 +125,7 @@ function chart({ figures: [figure = ''] }, kept) {
     const bar = '█'.repeat(Math.floor(eighths / 8)) + PARTS[eighths % 8]
     return `${label.padEnd(width)}  ${bar} ${number(values[i] ?? 0)}`
   })
-  return ['```text', HEADINGS[figure] ?? figure, ...lines, '```'].join('\n')
+  return ['```txt', HEADINGS[figure] ?? figure, ...lines, '```'].join('\n')
 }
 
 /**
