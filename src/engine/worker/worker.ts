@@ -323,9 +323,9 @@ export class Worker {
   }
 
   /** Every run is the last permitted one, and nothing decides between the claim and the start whether it may start. */
-  #mayBeginWithClaim({ delivery, thread }: JobDefinition, { maxRetries, crashes, circuit, budget }: Policy): boolean {
-    const isAsked = thread !== undefined || Boolean(circuit) || Boolean(budget) || this.#hooks.admit !== undefined
-    return maxRetries === 0 && crashes !== 'forgive' && delivery === 'at-least-once' && !isAsked
+  #mayBeginWithClaim(job: JobDefinition, { maxRetries, crashes, circuit, budget }: Policy): boolean {
+    const isAsked = (job.thread ?? job.batch ?? this.#hooks.admit) !== undefined || Boolean(circuit) || Boolean(budget)
+    return maxRetries === 0 && crashes !== 'forgive' && job.delivery === 'at-least-once' && !isAsked
   }
 
   #pump(): void {

@@ -1,6 +1,8 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { batchSize } from '../../../src/core/job/batch.js'
+import { storeProxy } from '../../../src/engine/time/store-proxy.js'
 import { defineJob, fixed, type JobContext, type JobDefinition, type WorkOptions } from '../../../src/index.js'
+import type { Claim } from '../../../src/store/store.js'
 import { type TestChronos, testChronos } from '../../../src/testing.js'
 import { STORES } from '../../support/stores.js'
 
@@ -146,6 +148,25 @@ describe.each(STORES)('a batch handler on %s', (_, store) => {
     await t.advance('2m')
     expect(effects.sort()).toEqual(upTo(10).map(String))
     expect(await t.jobs.count({ state: 'succeeded' })).toMatchObject({ value: 10 })
+  })
+
+  it('does not count a job without retries as begun while it waits for others', async () => {
+    const begun: boolean[] = []
+    const watched: Store = clock =>
+      storeProxy(store(clock), (name, verb) => {
+        if (name !== 'claim') return verb
+        return async (...args) => {
+          const claim = (await verb(...args)) as Claim
+          begun.push(...claim.jobs.map(job => job.begun))
+          return claim
+        }
+      })
+    const once = fixed({ delay: '1s', maxRetries: 0, jitter: 'none' })
+    const job = defineJob({ name: 'only', retry: once, batch: { size: 10 }, run(_: readonly number[]) {} })
+    const t = chronosWith(watched, job, { concurrency: 3 })
+    await t.enqueueMany(job, upTo(200))
+    await t.drain()
+    expect(begun).toEqual(Array(200).fill(false))
   })
 
   it('goes on without a job that is cancelled before the batch is full, and without the wait for it', async () => {
