@@ -1,9 +1,10 @@
+import { countText } from '../values/number.js'
 import type { Forecast, ForecastBand } from './forecast.js'
 
-type Told = Omit<Forecast, 'summary'>
+type Facts = Omit<Forecast, 'summary'>
 
 /** The forecast in sentences. `time` formats a time. */
-export function forecastWords(forecast: Told, time: (at: string) => string): string[] {
+export function forecastWords(forecast: Facts, time: (at: string) => string): string[] {
   const { jobs, dying, held, first, last, instead } = forecast
   if (jobs.value === 0) return ['No job waits for a retry.']
   return [
@@ -16,14 +17,14 @@ export function forecastWords(forecast: Told, time: (at: string) => string): str
 
 function deathWords(dying: number, first: ForecastBand, last: ForecastBand, time: (at: string) => string): string {
   if (dying === 1) return `one job dies ${bandWords(first, time)}`
-  const many = numbers(dying)
+  const many = countText(dying)
   if (bandWords(first, time) === bandWords(last, time)) return `all ${many} jobs die ${bandWords(first, time)}`
   return `the first job dies ${bandWords(first, time)}, and the last of ${many} ${bandWords(last, time)}`
 }
 
 function insteadWords(
   dying: number,
-  { first, last }: NonNullable<Told['instead']>,
+  { first, last }: NonNullable<Facts['instead']>,
   time: (at: string) => string,
 ): string {
   if (dying === 1) return `it would last until ${time(last!.latest)}`
@@ -38,10 +39,8 @@ export function bandWords({ earliest, latest }: ForecastBand, time: (at: string)
 }
 
 function heldWords(held: number, safe: number): string {
-  const jobs = held === 1 ? 'One job does not start' : `${numbers(held)} jobs do not start`
+  const jobs = held === 1 ? 'One job does not start' : `${countText(held)} jobs do not start`
   const why = 'because of a paused queue or an open circuit'
   if (safe === held) return `${jobs} ${why}, and use${held === 1 ? 's' : ''} no attempts.`
   return `${jobs} ${why}; only deadlines can end them.`
 }
-
-const numbers = (value: number): string => value.toLocaleString('en-US')

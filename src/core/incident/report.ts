@@ -4,6 +4,7 @@ import { timeText } from '../job/view.js'
 import type { Redrive } from '../redrive/redrive.js'
 import { type Count, count } from '../values/count.js'
 import { formatMs } from '../values/duration.js'
+import { countText } from '../values/number.js'
 import { present } from '../values/present.js'
 import { about, anyText, boolean, type Infer, integer, named, oneOf } from '../values/schema.js'
 import { listOf, view } from '../values/shape.js'
@@ -177,7 +178,7 @@ function errorEntries({ fingerprint, title, course, firstAt, ...error }: Inciden
   const { failures, deaths, before, queues, names } = error
   const parts = [
     many(failures, 'failed run'),
-    ...(course === 'spiked' ? [`${numbers(before)} in the same time before`] : []),
+    ...(course === 'spiked' ? [`${countText(before)} in the same time before`] : []),
     ...(deaths > 0 ? [`${many(deaths, 'job')} died`] : []),
     `${names.join(', ')} in ${many(queues.length, 'queue', 'queues', false)} ${queues.join(', ')}`,
   ]
@@ -246,7 +247,7 @@ function redriveEntries(redrive: Redrive, from: number, to: number): IncidentEnt
   const { id, filter, total, createdAt, finishedAt, state, why, tenantId } = redrive
   const isIn = (at: number | undefined): at is number => at !== undefined && at >= from && at < to
   const kind = { kind: 'redrive', target: id, ...present({ tenantId }) } as const
-  const jobs = `${numbers(total.value)}${total.relation === 'exact' ? '' : '+'} ${total.value === 1 ? 'job' : 'jobs'}`
+  const jobs = `${countText(total.value)}${total.relation === 'exact' ? '' : '+'} ${total.value === 1 ? 'job' : 'jobs'}`
   const words = redriveFilterWords(filter, timeText)
   const started = `redrive of ${jobs} started (${words})`
   const isStopped = state === 'stopped' || state === 'aborted'
@@ -269,7 +270,7 @@ function summaryOf(
   errors: readonly IncidentError[],
   timeline: readonly IncidentEntry[],
 ): string[] {
-  const capped = ({ value, relation }: Count): string => `${numbers(value)}${relation === 'exact' ? '' : '+'}`
+  const capped = ({ value, relation }: Count): string => `${countText(value)}${relation === 'exact' ? '' : '+'}`
   const jobs = `${capped(succeeded)} ${succeeded.value === 1 ? 'job' : 'jobs'} succeeded`
   const ended = [jobs, `${capped(dead)} died`, ...(cancelled.value > 0 ? [`${capped(cancelled)} were cancelled`] : [])]
   const news = errors.filter(({ course }) => course !== 'continued')
@@ -283,9 +284,7 @@ function summaryOf(
   ]
 }
 
-const numbers = (value: number): string => value.toLocaleString('en-US')
-
 function many(value: number, one: string, several = `${one}s`, isCounted = true): string {
   const noun = value === 1 ? one : several
-  return isCounted ? `${numbers(value)} ${noun}` : noun
+  return isCounted ? `${countText(value)} ${noun}` : noun
 }

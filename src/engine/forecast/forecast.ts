@@ -35,7 +35,7 @@ export async function readForecast(env: Environment, asked: ForecastQuery = {}):
   ])
   const rules = await Promise.all(groups.map((group, i) => ruleDelayOf(store, group, policies[i]!)))
   const name = query.policy ?? 'patient'
-  const told = forecastOf({
+  const forecast = forecastOf({
     now,
     groups: groups.map(
       (group, i): ForecastGroup => ({
@@ -48,7 +48,7 @@ export async function readForecast(env: Environment, asked: ForecastQuery = {}):
     complete,
     instead: { name, policy: mergePolicies(PRESETS[name]) },
   })
-  return { ...told, summary: forecastWords(told, utcTime(told.at)) }
+  return { ...forecast, summary: forecastWords(forecast, utcTime(forecast.at)) }
 }
 
 function requestOf({ queue, dependency, fingerprint, tenantId, all }: ForecastQuery): WaitingRequest {

@@ -209,7 +209,7 @@ export class Fleet {
 
   /**
    * Asks a worker to claim no more jobs and to stop when those that it runs have ended. It obeys at its next heartbeat,
-   * in whichever process it runs; a pull worker is told so by its next claim.
+   * in whichever process it runs; a pull worker learns of it from its next claim.
    */
   async drain(id: string): Promise<WorkerPage> {
     const store = await this.#env.connection.store()

@@ -28,8 +28,8 @@ as silent after three missed heartbeats.`,
 chronos workers drain 019a4f6e-7c1d-7e21-b0aa-3f9d2c5e8b47`,
       notes: `
 "chronos worker" and "chronos serve" then exit with 0. A worker within an
-application raises the event worker.drained; a pull worker is told by its next
-claim.`,
+application emits the event worker.drained; a pull worker learns of it from its
+next claim.`,
       run: acting((backend, id: string) => backend.fleet.drain(id), {
         text: ({ id, running }) =>
           `draining worker ${id}: it claims no more jobs${running === 0 ? '' : `, and ${running} still ${running === 1 ? 'runs' : 'run'}`}`,
