@@ -1,3 +1,4 @@
+import { limitsAfter } from '../core/partition/limits.js'
 import type { Clock } from '../core/values/clock.js'
 import { ChronosError } from '../core/values/error.js'
 import { present } from '../core/values/present.js'
@@ -7,6 +8,7 @@ import { census, wave } from './memory/census.js'
 import { defer } from './memory/defer.js'
 import { audit } from './memory/integrity.js'
 import * as manual from './memory/manual.js'
+import { partitions, sortQueue } from './memory/partitions.js'
 import * as read from './memory/read.js'
 import { fold, putRecord, records } from './memory/records.js'
 import * as run from './memory/run.js'
@@ -187,6 +189,7 @@ function readVerbs(session: Session) {
     history: (id, page) => session.verb(tables => read.history(tables.rows.get(id), page)),
     logs: (id, page) => session.verb(tables => read.logs(tables.rows.get(id), page)),
     queues: () => session.verb(tables => [...tables.queues.values()].sort((a, b) => (a.name < b.name ? -1 : 1))),
+    partitions: (queue, query) => session.verb(tables => partitions(tables, queue, query)),
     policies: ids =>
       session.verb(tables =>
         [...new Set(ids)].flatMap(id => {
@@ -211,7 +214,10 @@ function removeQueues(tables: MemoryTables, names: readonly string[], which: 'an
   const used = new Set(live.map(({ job }) => job.queue))
   return [...new Set(names)].filter(name => {
     const queue = tables.queues.get(name)
-    if (!queue || used.has(name) || (which === 'unset' && (queue.paused || queue.retry))) return false
+    const isSet = queue?.paused || queue?.retry || queue?.limits
+    if (!queue || used.has(name) || (which === 'unset' && isSet)) return false
+    tables.partitions.delete(name)
+    tables.notes.delete(name)
     return tables.queues.delete(name)
   })
 }
@@ -219,8 +225,11 @@ function removeQueues(tables: MemoryTables, names: readonly string[], which: 'an
 function setQueue(tables: MemoryTables, name: string, change: QueueChange): QueueRecord {
   const old = tables.queues.get(name) ?? { name, paused: false }
   const retry = change.retry === undefined ? old.retry : (structuredClone(change.retry) ?? undefined)
-  const record = present({ name, paused: change.paused ?? old.paused, retry })
+  const limits = limitsAfter(old.limits, change.limits)
+  const turn = limits === old.limits ? old.turn : undefined
+  const record = present({ name, paused: change.paused ?? old.paused, retry, limits, turn })
   tables.queues.set(name, record)
   tables.changes++
+  if (limits !== old.limits) sortQueue(tables, name)
   return record
 }

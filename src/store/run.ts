@@ -1,5 +1,7 @@
 import type { Delivery, Job, JobState, StoredError } from '../core/job/job.js'
 import type { Transition } from '../core/job/lifecycle.js'
+import type { Units } from '../core/partition/limits.js'
+import type { Lesson } from '../core/partition/pace.js'
 import type { UnheldField } from './job-columns.js'
 import type { NewJob } from './store.js'
 
@@ -136,6 +138,12 @@ export interface Settlement {
   readonly name: string
   readonly tenantId?: string
   readonly failedAt?: number
+  /** The partition whose turn it took; its end lets others start. */
+  readonly lane?: string
+  /** What the run says about the rates of its partition. */
+  readonly lesson?: Lesson
+  /** What it spent beyond its estimate, by unit; negative if it gave something back. */
+  readonly spent?: Units
   /** The time at which the job was due. */
   readonly dueAt?: number
   readonly startedAt: number

@@ -7,6 +7,7 @@ import type { PartialPolicy } from '../core/policy/policy.js'
 import type { Count } from '../core/values/count.js'
 import type { AuditSnapshot } from './integrity.js'
 import type { GivenField } from './job-columns.js'
+import type { PartitionQuery, PartitionRecord, QueueChange, QueueRecord } from './queue.js'
 import type { Backlog, BacklogRequest, CensusRequest, QueueCensus, Wave, WaveRequest } from './reads/census.js'
 import type { WaitingGroups, WaitingRequest } from './reads/waiting.js'
 import type { Put, RecordQuery, RecordWrite, StoredRecord } from './record.js'
@@ -27,6 +28,7 @@ import type {
 export type { JobChange, JobEdit, RedriveOptions } from '../core/job/changes.js'
 export type { RunTime } from '../core/job/run-time.js'
 export type { Count } from '../core/values/count.js'
+export type * from './queue.js'
 export type { Backlog, BacklogRequest, CensusRequest, QueueCensus, Wave, WaveRequest } from './reads/census.js'
 export type { Extent, WaitingGroup, WaitingGroups, WaitingRequest } from './reads/waiting.js'
 export type * from './run.js'
@@ -64,7 +66,10 @@ export interface Store {
    */
   fire(firings: readonly Firing[]): Promise<readonly Fired[]>
 
-  /** waiting → running. The token makes it idempotent: the same token returns the same jobs. */
+  /**
+   * waiting → running. The token makes it idempotent: the same token returns the same jobs. Jobs of a queue with limits
+   * start only as `takeTurns` (`core/partition/turn.ts`) allows; before, they are sorted into the lanes of their partitions.
+   */
   claim(request: ClaimRequest): Promise<Claim>
   /** The running jobs that were claimed with this token, in claim order. Waits for a claim in progress. */
   held(token: string): Promise<Claim>
@@ -125,9 +130,14 @@ export interface Store {
   setQueue(name: string, change: QueueChange): Promise<QueueRecord>
   /**
    * Removes those queues that have no waiting or running job, with their settings; `unset`: only those that are not
-   * paused and have no policy. Returns their names. A later enqueue creates the queue again.
+   * paused and have neither a policy nor limits. Returns their names. A later enqueue creates the queue again.
    */
   removeQueues(names: readonly string[], which: 'any' | 'unset'): Promise<readonly string[]>
+  /**
+   * The partitions of a queue with limits. Names that have nothing to remember are absent. A store without this operation
+   * does not support limits.
+   */
+  partitions?(queue: string, query: PartitionQuery): Promise<readonly PartitionRecord[]>
 
   /** Policies by content hash. They are immutable: new ones are only added. */
   putPolicies(policies: readonly PolicyRecord[]): Promise<void>
@@ -354,18 +364,6 @@ export interface Page<T> {
 export interface AttemptRecord extends AttemptFacts {
   readonly jobId: string
   readonly decision: Decision
-}
-
-export interface QueueRecord {
-  readonly name: string
-  readonly paused: boolean
-  readonly retry?: PartialPolicy
-}
-
-export interface QueueChange {
-  readonly paused?: boolean
-  /** null removes the queue's policy override. */
-  readonly retry?: PartialPolicy | null
 }
 
 export interface PolicyRecord {

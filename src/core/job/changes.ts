@@ -88,7 +88,7 @@ export const FRESH = {
 
 function nextGeneration(job: Job, runAt: number, now: number): Job {
   const { reason, startedAt, firstStartedAt, finishedAt, backoffMs, failedAt, ...others } = job
-  const { deadline, pass, acknowledgedAt, redriveId, result, error, progress, ...kept } = others
+  const { deadline, pass, lane, acknowledgedAt, redriveId, result, error, progress, ...kept } = others
   const next: Draft = { ...kept, ...FRESH, generation: job.generation + 1, runAt }
   // A deadline in the past would end the job at once, and a redrive asks for a run.
   if (deadline !== undefined && deadline > now) next.deadline = deadline
@@ -137,7 +137,11 @@ function edited(job: Job, asked: JobEdit, now: number): Job {
   const next: Draft = { ...moved, tags: [...(asked.tags ?? job.tags)] }
   if (asked.payload !== undefined) next.payload = asked.payload
   if (asked.priority !== undefined) next.priority = asked.priority
-  if (asked.queue !== undefined) next.queue = asked.queue
+  if (asked.queue !== undefined && asked.queue !== job.queue) {
+    next.queue = asked.queue
+    // The other queue has limits of its own.
+    delete next.lane
+  }
   if (asked.timeoutMs === null) delete next.timeoutMs
   else if (asked.timeoutMs !== undefined) next.timeoutMs = asked.timeoutMs
   if (asked.deadline === null) delete next.deadline

@@ -1,3 +1,4 @@
+import type { Units } from '../partition/limits.js'
 import type { PartialPolicy, Policy } from '../policy/policy.js'
 import { anyText, type Infer, integer, named } from '../values/schema.js'
 import { view } from '../values/shape.js'
@@ -12,7 +13,7 @@ export type WaitingPhase = (typeof WAITING_PHASES)[number]
 export const PHASES = [...WAITING_PHASES, 'running', 'succeeded', 'dead', 'cancelled'] as const
 export type Phase = (typeof PHASES)[number]
 
-/** What holds a job back whose time has come: its queue is paused, or its dependency does not let it start. */
+/** What holds a job back whose time has come: its queue is paused, or its dependency or a limit does not let it start. */
 export const BLOCK_CODES = [
   'queue-paused',
   'circuit-open',
@@ -21,6 +22,9 @@ export const BLOCK_CODES = [
   'not-before',
   'budget',
   'limit',
+  'rate',
+  'order',
+  'stopped',
 ] as const
 export type BlockCode = (typeof BLOCK_CODES)[number]
 
@@ -124,6 +128,11 @@ export interface Job {
   readonly dependency?: string
   /** The round of its dependency that gave it its present time, so that it need not ask again. */
   readonly pass?: number
+  /** The partition that its enqueue call named, and what its start costs; see `core/partition/`. */
+  readonly partition?: string
+  readonly units?: Units
+  /** The partition in which it waits for its turn. Stores set it for the jobs of limited queues. */
+  readonly lane?: string
   /** The group of its last error, or the one that its enqueue call named. */
   readonly fingerprint?: string
   readonly acknowledgedAt?: number
@@ -175,10 +184,14 @@ export function isHeld(job: Pick<Job, 'state' | 'runAt' | 'pass'>, now: number):
   return job.state === 'waiting' && job.pass !== undefined && job.runAt > now
 }
 
-/** `isPaused`: no job of its queue starts, so a job whose time has come is blocked. */
-export function phaseOf(job: Pick<Job, 'state' | 'runAt' | 'attempt' | 'pass'>, now: number, isPaused = false): Phase {
+/** `isHeldBack`: its queue is paused or a limit keeps it waiting, so it is blocked once its time has come. */
+export function phaseOf(
+  job: Pick<Job, 'state' | 'runAt' | 'attempt' | 'pass'>,
+  now: number,
+  isHeldBack = false,
+): Phase {
   if (job.state !== 'waiting') return job.state
-  if (isHeld(job, now) || (isPaused && job.runAt <= now)) return 'blocked'
+  if (isHeld(job, now) || (isHeldBack && job.runAt <= now)) return 'blocked'
   if (job.attempt > 0) return 'retrying'
   return job.runAt > now ? 'scheduled' : 'queued'
 }

@@ -63,7 +63,10 @@ export const BLOCK_WORDS: Readonly<Record<BlockCode, string>> = {
   'circuit-ramping': 'circuit ramping',
   'not-before': 'dependency throttled',
   budget: 'retry budget used',
-  limit: 'endpoint busy',
+  limit: 'limit reached',
+  rate: 'rate limited',
+  order: 'earlier job first',
+  stopped: 'partition stopped',
 }
 
 export interface Waiting {

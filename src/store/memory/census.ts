@@ -13,6 +13,7 @@ import {
   type Wave,
   type WaveRequest,
 } from '../reads/census.js'
+import { isHeldBack } from './partitions.js'
 import type { MemoryTables, Row } from './tables.js'
 
 export function census(tables: MemoryTables, request: CensusRequest, now: number): readonly QueueCensus[] {
@@ -24,8 +25,9 @@ export function census(tables: MemoryTables, request: CensusRequest, now: number
     for (const line of linesOf(tables, draft.queue)) {
       for (const isDue of [true, false]) {
         const rows = line.filter(({ job }) => job.runAt <= now === isDue).slice(0, most + 1)
-        const held = rows.filter(({ job }) => isHeld(job, now)).length
-        const again = rows.filter(row => isAgain(row) && !isHeld(row.job, now)).length
+        const isBack = ({ job }: Row): boolean => (isDue ? isHeldBack(tables, job, now) : isHeld(job, now))
+        const held = rows.filter(isBack).length
+        const again = rows.filter(row => isAgain(row) && !isBack(row)).length
         addLine(draft, { isDue, looked: rows.length, again, held }, most)
       }
     }

@@ -3,6 +3,7 @@ import { isInternal } from '../../core/queue/internal.js'
 import { cursorOf, readCursor, writeCursor } from '../cursor.js'
 import type { AttemptRecord, Count, JobFilter, LiveSchedule, LogRecord, Page, PageRequest, Tally } from '../store.js'
 import { errorHas, jobHas } from '../text-search.js'
+import { isHeldBack } from './partitions.js'
 import type { MemoryTables, Row } from './tables.js'
 
 /** The job with its lease while it runs. */
@@ -126,7 +127,7 @@ function matches(tables: MemoryTables, row: Row, filter: Omit<JobFilter, 'ids'>,
   const states = filter.state === undefined ? undefined : [filter.state].flat()
   return (
     (states === undefined || states.includes(job.state)) &&
-    (filter.phase === undefined || phaseOf(job, now, tables.queues.get(job.queue)?.paused) === filter.phase) &&
+    (filter.phase === undefined || phaseOf(job, now, isHeldBack(tables, job, now)) === filter.phase) &&
     (filter.queue === undefined || job.queue === filter.queue) &&
     (filter.name === undefined || job.name === filter.name) &&
     (filter.tenantId === undefined || job.tenantId === filter.tenantId) &&

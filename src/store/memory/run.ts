@@ -21,6 +21,7 @@ import type {
 } from '../store.js'
 import { LOG_LINES_DROPPED, LOG_LINES_MAX } from '../store.js'
 import { enqueue } from './manual.js'
+import { nextTurnAt, turnsOf } from './partitions.js'
 import { byDueTime, type HeldLease, type Line, type MemoryTables, type Row } from './tables.js'
 
 type HeldRow = Row & { lease: HeldLease }
@@ -28,9 +29,17 @@ type HeldRow = Row & { lease: HeldLease }
 export function claim(tables: MemoryTables, request: ClaimRequest, now: number): Claim {
   const again = held(tables, request.token, now)
   if (again.jobs.length > 0) return again
-  const queues = [...new Set(request.queues)].filter(name => !tables.queues.get(name)?.paused)
-  const rows = due(tables, queues, now, request.limit, request.names).map(row => take(tables, row, request, now))
-  const nextDueAt = rows.length < request.limit ? nextDue(tables, queues, now) : undefined
+  const open = [...new Set(request.queues)].filter(name => !tables.queues.get(name)?.paused)
+  const limited = open.filter(name => tables.queues.get(name)?.limits)
+  const queues = open.filter(name => !limited.includes(name))
+  // The queues with limits and the others share a claim, so that neither keeps the other waiting.
+  const room = queues.length === 0 ? request.limit : Math.ceil(request.limit / 2)
+  const turns = turnsOf(tables, limited, room, now, request.names)
+  const plain = due(tables, queues, now, request.limit - turns.length, request.names)
+  const rows = [...turns, ...plain].map(row => take(tables, row, request, now))
+  const next = [nextDue(tables, queues, now), ...limited.map(name => nextTurnAt(tables, name, now))]
+  const times = next.filter(at => at !== undefined)
+  const nextDueAt = rows.length < request.limit && times.length > 0 ? Math.min(...times) : undefined
   return present({ now, jobs: inOrder(rows), nextDueAt })
 }
 
@@ -132,7 +141,9 @@ export function settle(tables: MemoryTables, settlement: Settlement, now: number
   const isOtherRun = settlement.onlyIfExpired && row?.job.run !== settlement.run
   if (!row || isOtherRun) return wasSettled(tables, settlement) ? { status: 'already' } : { status: 'lost' }
   if (settlement.onlyIfExpired && row.lease.until >= now) return { status: 'lost' }
-  const { end } = settlement
+  const { end, queue, lane, spent, lesson } = settlement
+  if (lane !== undefined && (spent || lesson))
+    tables.note({ queue, partition: lane, at: now, ...present({ spent, lesson }) })
   if (end.kind === 'handed-back') {
     handBack(tables, row, end, now)
     if (row.job.state === 'cancelled') delta.ended(row.job)

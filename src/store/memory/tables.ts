@@ -1,4 +1,6 @@
 import { type Job, PRIORITY_MAX } from '../../core/job/job.js'
+import { partitionOf } from '../../core/partition/limits.js'
+import type { PartitionNote, TurnState } from '../../core/partition/turn.js'
 import type { StoredRecord } from '../record.js'
 import { isLive, keyOf } from '../scope.js'
 import type { AttemptRecord, LogRecord, QueueRecord } from '../store.js'
@@ -43,7 +45,10 @@ export interface Key {
 }
 
 /** The content of all tables as plain data, which `v8.serialize` can write. */
-export type SavedTables = Pick<MemoryTables, 'rows' | 'keys' | 'queues' | 'policies' | 'records' | 'deltas'>
+export type SavedTables = Pick<
+  MemoryTables,
+  'rows' | 'keys' | 'queues' | 'policies' | 'records' | 'deltas' | 'partitions' | 'notes'
+>
 
 /** All rows, and the indexes that the operations use. Nothing here depends on the iteration order of a hash. */
 export class MemoryTables {
@@ -54,7 +59,12 @@ export class MemoryTables {
   readonly records: Map<string, StoredRecord>
   /** Oldest first, stored as JSON text so that they can't be modified. */
   readonly deltas: string[]
+  /** The states of partitions, by queue and name. */
+  readonly partitions: Map<string, Map<string, TurnState>>
+  /** What happened in partitions since a claim looked at them, by queue. */
+  readonly notes: Map<string, PartitionNote[]>
   readonly running = new Set<Row>()
+  readonly #lanes = new Map<string, Map<string, Lane>>()
   /** The lines of a queue, by priority. */
   readonly #lines = new Map<string, Line[]>()
   changes = 0
@@ -73,6 +83,8 @@ export class MemoryTables {
     this.policies = saved?.policies ?? new Map()
     this.records = saved?.records ?? new Map()
     this.deltas = saved?.deltas ?? []
+    this.partitions = saved?.partitions ?? new Map()
+    this.notes = saved?.notes ?? new Map()
     for (const row of this.rows.values()) {
       this.#seq = Math.max(this.#seq, row.seq)
       this.#enter(row)
@@ -80,15 +92,15 @@ export class MemoryTables {
   }
 
   save(): SavedTables {
-    const { rows, keys, queues, policies, records, deltas } = this
-    return { rows, keys, queues, policies, records, deltas }
+    const { rows, keys, queues, policies, records, deltas, partitions, notes } = this
+    return { rows, keys, queues, policies, records, deltas, partitions, notes }
   }
 
   add(job: Job): void {
     this.#seq += 1
     const row: Row = {
       seq: this.#seq,
-      job,
+      job: this.#sorted(job),
       lease: undefined,
       attempts: [],
       logs: new Map(),
@@ -96,18 +108,42 @@ export class MemoryTables {
     }
     this.rows.set(job.id, row)
     this.#enter(row)
+    this.#noteChange(row.job)
   }
 
   /** Every change of a job goes through this method. A job has a lease only while it runs. */
   change(row: Row, job: Job, lease?: HeldLease): void {
+    const before = row.job
     this.#leave(row)
-    row.job = job
+    row.job = this.#sorted(job)
     row.lease = lease
     this.#enter(row)
+    // A claim knows its own changes.
+    if (row.job.state === 'running') return
+    this.#noteChange(before)
+    if (row.job.lane !== before.lane || row.job.queue !== before.queue) this.#noteChange(row.job)
+  }
+
+  /** Adds a note, which the next claim of the queue applies. */
+  note(note: PartitionNote): void {
+    const notes = this.notes.get(note.queue)
+    if (notes) notes.push(note)
+    else this.notes.set(note.queue, [note])
+  }
+
+  /** The waiting jobs of a queue with limits are in the lanes of their partitions. */
+  #sorted(job: Job): Job {
+    const isSorted = job.state !== 'waiting' || job.lane !== undefined || !this.queues.get(job.queue)?.limits
+    return isSorted ? job : { ...job, lane: partitionOf(job) }
+  }
+
+  #noteChange({ queue, lane }: Job): void {
+    if (lane !== undefined) this.note({ queue, partition: lane, at: 0 })
   }
 
   delete(row: Row, keyExpiresAt: number): void {
     this.#leave(row)
+    this.#noteChange(row.job)
     this.rows.delete(row.job.id)
     const key = row.job.key === undefined ? undefined : this.keys.get(keyOf(row.job, row.job.key))
     if (key?.jobId === row.job.id) key.expiresAt = keyExpiresAt
@@ -126,6 +162,19 @@ export class MemoryTables {
     return lines[priority]!
   }
 
+  /** The waiting, running and dead jobs of one partition of a queue. */
+  lane(queue: string, name: string): Lane {
+    const lanes = this.#lanes.get(queue) ?? new Map<string, Lane>()
+    const lane = lanes.get(name) ?? new Lane()
+    this.#lanes.set(queue, lanes.set(name, lane))
+    return lane
+  }
+
+  /** The names of the partitions of a queue with waiting, running or dead jobs. */
+  laneNames(queue: string): readonly string[] {
+    return [...(this.#lanes.get(queue)?.keys() ?? [])]
+  }
+
   /** The waiting or running job with this `unique` value. */
   liveUnique(job: Pick<Job, 'tenantId' | 'name'>, unique: string): Row | undefined {
     return this.#unique.get(keyOf(job, unique))
@@ -142,6 +191,7 @@ export class MemoryTables {
     if (job.state === 'waiting') this.line(job.queue, job.priority).add(row)
     if (job.state === 'waiting' && job.deadline !== undefined) this.deadlines++
     if (job.state === 'running') this.running.add(row)
+    if (job.lane !== undefined && job.state !== 'succeeded') this.lane(job.queue, job.lane).add(row)
     if (job.unique !== undefined && isLive(job)) this.#unique.set(keyOf(job, job.unique), row)
     this.#count(job, 1)
   }
@@ -152,8 +202,15 @@ export class MemoryTables {
     if (job.state === 'waiting') this.line(job.queue, job.priority).remove(row)
     if (job.state === 'waiting' && job.deadline !== undefined) this.deadlines--
     if (job.state === 'running') this.running.delete(row)
+    if (job.lane !== undefined && job.state !== 'succeeded') this.#leaveLane(row, job.lane)
     if (job.unique !== undefined && isLive(job)) this.#unique.delete(keyOf(job, job.unique))
     this.#count(job, -1)
+  }
+
+  #leaveLane(row: Row, name: string): void {
+    const lane = this.lane(row.job.queue, name)
+    lane.remove(row)
+    if (lane.isEmpty) this.#lanes.get(row.job.queue)!.delete(name)
   }
 
   #count(job: Job, change: number): void {
@@ -162,20 +219,56 @@ export class MemoryTables {
   }
 }
 
-/** Rows by due time; rows with the same time are in the order in which they were enqueued. */
+/** The jobs of one partition. */
+export class Lane {
+  readonly lines = Array.from({ length: PRIORITY_MAX + 1 }, () => new Line())
+  /** The waiting jobs in the order in which they were enqueued. */
+  readonly order = new Line(() => 0)
+  readonly running = new Set<Row>()
+  readonly dead = new Set<Row>()
+
+  add(row: Row): void {
+    const { state, priority } = row.job
+    if (state === 'running') this.running.add(row)
+    else if (state === 'dead') this.dead.add(row)
+    else if (state === 'waiting') {
+      this.lines[priority]!.add(row)
+      this.order.add(row)
+    }
+  }
+
+  remove(row: Row): void {
+    this.running.delete(row)
+    this.dead.delete(row)
+    if (row.job.state !== 'waiting') return
+    this.lines[row.job.priority]!.remove(row)
+    this.order.remove(row)
+  }
+
+  get isEmpty(): boolean {
+    return this.running.size === 0 && this.dead.size === 0 && this.order.rows().length === 0
+  }
+}
+
+/** Rows by due time, or another time; rows with the same time are in the order in which they were enqueued. */
 export class Line {
+  readonly #timeOf: (row: Row) => number
   #rows: Row[] = []
   /** Rows nearly always leave at the front: they are skipped first and removed in bulk later. */
   #front = 0
 
+  constructor(timeOf: (row: Row) => number = ({ job }) => job.runAt) {
+    this.#timeOf = timeOf
+  }
+
   add(row: Row): void {
-    const last = this.#rows.at(-1)
-    if (!last || byDueTime(last, row) < 0) this.#rows.push(row)
-    else this.#rows.splice(this.#place(row.job.runAt, row.seq), 0, row)
+    const place = this.#place(this.#timeOf(row), row.seq)
+    if (place === this.#rows.length) this.#rows.push(row)
+    else this.#rows.splice(place, 0, row)
   }
 
   remove(row: Row): void {
-    const place = this.#place(row.job.runAt, row.seq)
+    const place = this.#place(this.#timeOf(row), row.seq)
     if (place > this.#front) this.#rows.splice(place, 1)
     else this.#front += 1
     if (this.#front * 2 <= this.#rows.length) return
@@ -210,7 +303,8 @@ export class Line {
     while (low < high) {
       const middle = (low + high) >>> 1
       const row = this.#rows[middle]!
-      const before = row.job.runAt < runAt || (row.job.runAt === runAt && row.seq < seq)
+      const time = this.#timeOf(row)
+      const before = time < runAt || (time === runAt && row.seq < seq)
       if (before) low = middle + 1
       else high = middle
     }

@@ -43,7 +43,7 @@ export interface QueueCensus {
   readonly scheduled: Count
   readonly queued: Count
   readonly retrying: Count
-  /** Jobs that their dependency holds back, and due jobs of a paused queue. */
+  /** Jobs that their dependency holds back, due jobs that a limit keeps waiting, and due jobs of a paused queue. */
   readonly blocked: Count
   readonly running: Count
   readonly dead: Count
@@ -117,9 +117,9 @@ export function censusDraft({ name, paused }: { readonly name: string; readonly 
 export interface CensusLine {
   readonly isDue: boolean
   readonly looked: number
-  /** Jobs that have already run. Later jobs count only without a pass. */
+  /** Jobs that have already run and are not held back. */
   readonly again: number
-  /** Later jobs with a pass: their dependency holds them back. */
+  /** Jobs that are held back: later ones with a pass, due ones that a limit keeps waiting. They are not in `again`. */
   readonly held: number
 }
 
@@ -135,7 +135,7 @@ export function addLine(draft: CensusDraft, { isDue, looked, again, held }: Cens
   }
   add(isDue ? 'queued' : 'scheduled', looked - again - held)
   add('retrying', again)
-  if (!isDue) add('blocked', held)
+  add('blocked', held)
 }
 
 export function censusOf({ queue, isPaused: _, ...found }: CensusDraft, cap: number): QueueCensus {

@@ -10,6 +10,7 @@ import { heldCases } from './life/held.js'
 import { keyCases } from './life/keys.js'
 import { leaseCases } from './life/lease.js'
 import { manualCases } from './life/manual.js'
+import { partitionCases } from './life/partitions.js'
 import { redriveCases } from './life/redrive.js'
 import { scheduleCases } from './life/schedules.js'
 import { settleCases } from './life/settle.js'
@@ -59,6 +60,7 @@ const CASES: readonly ((bench: Bench, suite: Suite) => void)[] = [
   dependencyCases,
   groupCases,
   redriveCases,
+  partitionCases,
   spawnCases,
   followingCases,
   scheduleCases,

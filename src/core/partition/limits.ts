@@ -1,0 +1,166 @@
+import { hash64 } from '../values/hash.js'
+import { perSecondOf, type Rate, rate } from '../values/rate.js'
+import { about, boolean, type Infer, integer, named, number, oneOf, refined, text } from '../values/schema.js'
+import { object, record } from '../values/shape.js'
+
+const CONCURRENCY_MAX = 1_000_000
+const OVERRIDES_MAX = 1_000
+/** Partitions are indexed together with the name of their queue. */
+const PARTITION_LENGTH_MAX = 200
+const HASHED_LENGTH = 160
+const UNITS_MAX = 10
+const UNITS_AMOUNT_MAX = 1_000_000_000
+
+/** What a start costs besides being a start, such as tokens: an amount per unit. */
+export const units = about(
+  record(number(0, UNITS_AMOUNT_MAX), { max: UNITS_MAX, of: 'units' }),
+  'What its start is expected to cost, by unit, such as `{ "tokens": 1200 }`.',
+)
+export type Units = Infer<typeof units>
+
+const limitFields = {
+  concurrency: about(integer(1, CONCURRENCY_MAX), 'How many jobs may run at the same time, over all workers.'),
+  rate: about(rate, 'How many jobs may start per second, minute or hour, over all workers: `20/s`, `500/m`.'),
+  burst: about(integer(1, CONCURRENCY_MAX), 'How many starts may come at once. Default: those of one second.'),
+  units: about(
+    record(rate, { max: UNITS_MAX, of: 'rates of units' }),
+    'Rates of what a start costs, by unit: `{ "tokens": "90000/m" }`.',
+  ),
+}
+
+const burstNeedsRate = (given: { readonly burst?: unknown; readonly rate?: unknown }): string | undefined =>
+  given.burst !== undefined && given.rate === undefined ? 'burst needs a rate; give a rate too' : undefined
+
+/** The limits of a whole queue, and what an override can set. */
+export const limit = named('Limit', refined(object({}, limitFields), burstNeedsRate), {
+  example: { concurrency: 40 },
+})
+export type Limit = Infer<typeof limit>
+
+/** Limits that each partition of a queue has for itself. */
+export const partitionLimits = named(
+  'PartitionLimits',
+  refined(
+    object(
+      {},
+      {
+        ...limitFields,
+        learn: about(
+          boolean,
+          'Lower the rate when responses say so (`RateLimit`, `Retry-After`, 429), and raise it slowly again.',
+        ),
+        order: about(
+          oneOf(['fifo'] as const),
+          '`fifo`: the jobs of a partition run one after another, in the order of their creation, whatever fails.',
+        ),
+        onDead: about(
+          oneOf(['stop', 'continue'] as const),
+          'With `fifo`: whether a dead letter stops its partition until it is redriven or discarded. Default `continue`.',
+        ),
+        fair: about(boolean, 'The partitions take turns, without any other limit.'),
+        override: about(record(limit, { max: OVERRIDES_MAX, of: 'limits by partition' }), 'Limits by partition.'),
+      },
+    ),
+    partitionProblem,
+  ),
+  { example: { concurrency: 2, override: { 'acct:7': { concurrency: 10 } } } },
+)
+export type PartitionLimits = Infer<typeof partitionLimits>
+
+type GivenPartitionLimits = {
+  readonly [Field in 'concurrency' | 'rate' | 'burst' | 'learn' | 'order' | 'onDead' | 'fair']?: unknown
+}
+
+function partitionProblem(given: GivenPartitionLimits): string | undefined {
+  const { order, concurrency, learn, onDead } = given
+  if (order === 'fifo' && concurrency !== undefined && concurrency !== 1)
+    return `order "fifo" runs one job at a time; leave concurrency out, or give 1 instead of ${String(concurrency)}`
+  if (onDead !== undefined && order !== 'fifo') return 'onDead needs order "fifo"; give it, or leave onDead out'
+  if (learn === true && given.rate === undefined) return 'learn needs a rate to begin with; give a rate too'
+  if (Object.keys(given).length === 0) return 'no limit; give concurrency, rate, units, order or fair'
+  return burstNeedsRate(given)
+}
+
+/** The limits of a queue, as they are stored. */
+export interface QueueLimits {
+  readonly limit?: Limit
+  readonly partitions?: PartitionLimits
+  /** Limits of code never replace those that an operator has set. */
+  readonly from: 'code' | 'operator'
+}
+
+/** The limits after a change: those of code do not replace those of an operator, and null removes both. */
+export function limitsAfter(
+  old: QueueLimits | undefined,
+  change: QueueLimits | null | undefined,
+): QueueLimits | undefined {
+  if (change === undefined || (change?.from === 'code' && old?.from === 'operator')) return old
+  return change ?? undefined
+}
+
+/** The name of a partition. */
+export const partitionName = about(
+  text(PARTITION_LENGTH_MAX),
+  'The partition of the job: jobs of one partition share its limits. Default: the tenant.',
+)
+
+/** Jobs with neither a partition nor a tenant share the partition without a name. */
+export function partitionOf(job: { readonly partition?: string; readonly tenantId?: string }): string {
+  const name = job.partition ?? job.tenantId ?? ''
+  return name.length <= PARTITION_LENGTH_MAX ? name : `${name.slice(0, HASHED_LENGTH)} ${hash64(name)}`
+}
+
+/** A limit with its rates as numbers: what the rules of `turn.ts` and `pace.ts` need. */
+export interface Bounds {
+  readonly concurrency: number
+  /** By resource: `''` stands for starts, any other name for a unit. */
+  readonly rates: Readonly<Record<string, Pace>>
+  readonly learns: boolean
+  readonly isOrdered: boolean
+  readonly stopsOnDead: boolean
+}
+
+export interface Pace {
+  readonly perMs: number
+  readonly burst: number
+}
+
+/** The resource of a rate that counts starts. */
+export const STARTS = ''
+
+/** The bounds of one partition, with its override. */
+export function partitionBounds({ partitions }: Pick<QueueLimits, 'partitions'>, name: string): Bounds {
+  const { override, order, onDead, learn = false, ...common } = partitions ?? {}
+  const own = override && Object.hasOwn(override, name) ? override[name] : undefined
+  const isOrdered = order === 'fifo'
+  const bounds = boundsOf({ ...common, ...own })
+  return {
+    ...bounds,
+    concurrency: isOrdered ? 1 : bounds.concurrency,
+    learns: learn,
+    isOrdered,
+    stopsOnDead: isOrdered && onDead === 'stop',
+  }
+}
+
+/** The bounds of a whole queue. */
+export function queueBounds({ limit }: Pick<QueueLimits, 'limit'>): Bounds {
+  return boundsOf(limit ?? {})
+}
+
+function boundsOf({ concurrency, rate, burst, units = {} }: Limit): Bounds {
+  const rates = Object.fromEntries(Object.entries(units).map(([unit, given]) => [unit, paceOf(given)]))
+  if (rate !== undefined) rates[STARTS] = paceOf(rate, burst)
+  return {
+    concurrency: concurrency ?? Number.POSITIVE_INFINITY,
+    rates,
+    learns: false,
+    isOrdered: false,
+    stopsOnDead: false,
+  }
+}
+
+function paceOf(given: Rate, burst?: number): Pace {
+  const perSecond = perSecondOf(given)
+  return { perMs: perSecond / 1_000, burst: burst ?? Math.max(1, Math.ceil(perSecond)) }
+}

@@ -1,0 +1,125 @@
+import { type Bounds, type Pace, STARTS, type Units } from './limits.js'
+
+// Rates. Each resource has one clock: the time at which everything spent so far would have been spent at its rate (the
+// generic cell rate algorithm). A clock in the past is a full bucket, so an idle partition needs no updates.
+
+/** What a store keeps of the rates of a partition or a queue. Times are epoch milliseconds. */
+export interface PaceState {
+  /** By resource, as in `Bounds`. */
+  readonly clocks?: Readonly<Record<string, number>>
+  /** What responses have taught: nothing if absent. */
+  readonly learned?: Learned
+}
+
+export interface Learned {
+  /** The share of the configured rate at the time `since`. */
+  readonly share: number
+  /** The share grows from here on. */
+  readonly since: number
+  /** The last time at which it was lowered. */
+  readonly loweredAt: number
+  /** No start before this time. */
+  readonly notBefore?: number
+}
+
+/** What one response says about the rate of its partition. */
+export type Lesson =
+  /** It was refused without a time. */
+  | { readonly kind: 'refused' }
+  /** It was refused, and the next start is allowed after this time. */
+  | { readonly kind: 'wait'; readonly ms: number }
+  /** So many starts are left for this time. */
+  | { readonly kind: 'left'; readonly starts: number; readonly ms: number }
+
+/** A learned rate is at least this share of the configured one, and grows back to all of it in ten minutes. */
+const SHARE_MIN = 1 / 64
+const RECOVERY_MS = 600_000
+/** Jobs that were under way together are refused together: they halve the rate once. */
+const LOWER_EVERY_MS = 5_000
+
+/** The share of the configured rate that counts now. */
+export function learnedShare({ learned }: PaceState, now: number): number {
+  if (!learned) return 1
+  return Math.min(1, learned.share + Math.max(0, now - learned.since) / RECOVERY_MS)
+}
+
+/** What the start of a job costs. */
+export function startCost(units: Units = {}): Units {
+  return { ...units, [STARTS]: 1 }
+}
+
+/** When the next start that costs this much is allowed; `now` if it is allowed at once. */
+export function allowedAt(bounds: Bounds, state: PaceState, cost: Units, now: number): number {
+  const share = learnedShare(state, now)
+  let at = Math.max(now, state.learned?.notBefore ?? now)
+  for (const [resource, pace] of Object.entries(bounds.rates)) {
+    const amount = amountOf(resource, cost)
+    if (amount === 0) continue
+    // A start that costs more than a burst waits for a full bucket, and is paid off after it.
+    const credit = Math.max(0, pace.burst - amount)
+    at = Math.max(at, clockOf(state, resource) - credit * msPerUnit(pace, share))
+  }
+  return Math.ceil(at)
+}
+
+/** The state after a start, or after a correction: what was given back is negative. */
+export function spend(bounds: Bounds, state: PaceState, cost: Units, now: number): PaceState {
+  const share = learnedShare(state, now)
+  const clocks = { ...state.clocks }
+  for (const [resource, pace] of Object.entries(bounds.rates)) {
+    const amount = amountOf(resource, cost)
+    if (amount !== 0) clocks[resource] = Math.max(now, clockOf(state, resource)) + amount * msPerUnit(pace, share)
+  }
+  return { ...state, clocks }
+}
+
+/** How many starts are allowed at once, as far as starts are counted. */
+export function startsNow({ rates }: Bounds, state: PaceState, now: number): number {
+  if ((state.learned?.notBefore ?? now) > now) return 0
+  const pace = rates[STARTS]
+  if (!pace) return Number.POSITIVE_INFINITY
+  const owed = Math.max(0, clockOf(state, STARTS) - now) / msPerUnit(pace, learnedShare(state, now))
+  // The smallest part of a start is lost to rounding, not won.
+  return Math.max(0, Math.floor(pace.burst - owed + 1e-9))
+}
+
+/** The state after a response; without `learn`, responses teach nothing. */
+export function learn(bounds: Bounds, state: PaceState, lesson: Lesson, now: number): PaceState {
+  const pace = bounds.rates[STARTS]
+  if (!bounds.learns || !pace) return state
+  const share = learnedShare(state, now)
+  const known = state.learned
+  const isRecent = known !== undefined && now - known.loweredAt < LOWER_EVERY_MS
+  const halved = isRecent ? share : Math.max(SHARE_MIN, share / 2)
+  const loweredAt = isRecent ? known.loweredAt : now
+  const notBefore = known?.notBefore !== undefined && known.notBefore > now ? { notBefore: known.notBefore } : {}
+  switch (lesson.kind) {
+    case 'refused':
+      return { ...state, learned: { share: halved, since: now, loweredAt, ...notBefore } }
+    case 'wait': {
+      const until = Math.max(now + lesson.ms, known?.notBefore ?? 0)
+      return { ...state, learned: { share: halved, since: until, loweredAt, notBefore: until } }
+    }
+    case 'left': {
+      const until = now + lesson.ms
+      if (lesson.starts <= 0)
+        return { ...state, learned: { share, since: known?.since ?? now, loweredAt, notBefore: until } }
+      const left = Math.max(SHARE_MIN, lesson.starts / Math.max(1, lesson.ms) / pace.perMs)
+      if (left >= share) return state
+      return { ...state, learned: { share: left, since: until, loweredAt: now, ...notBefore } }
+    }
+  }
+}
+
+/** Without what no longer matters, so that the state of an idle partition is empty. */
+export function tidied({ clocks = {}, learned }: PaceState, now: number): PaceState {
+  const owed = Object.entries(clocks).filter(([, at]) => at > now)
+  const isOver = learned === undefined || (learnedShare({ learned }, now) >= 1 && (learned.notBefore ?? 0) <= now)
+  return { ...(owed.length > 0 && { clocks: Object.fromEntries(owed) }), ...(!isOver && { learned }) }
+}
+
+const amountOf = (resource: string, cost: Units): number => cost[resource] ?? 0
+
+const clockOf = ({ clocks }: PaceState, resource: string): number => clocks?.[resource] ?? 0
+
+const msPerUnit = ({ perMs }: Pace, share: number): number => 1 / (perMs * share)
