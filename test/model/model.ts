@@ -30,6 +30,8 @@ import type {
   Settlement,
 } from '../../src/store/store.js'
 
+import { type LimitFlaw, LimitModel } from './limits.js'
+
 type Draft<T> = { -readonly [Field in keyof T]: T[Field] }
 
 export interface ModelRow {
@@ -52,6 +54,7 @@ const LINES_MAX = 1_000
  */
 export class StoreModel {
   rows: ModelRow[] = []
+  readonly #limits = new LimitModel()
   readonly #byId = new Map<string, ModelRow>()
   readonly records = new Map<string, StoredRecord>()
   readonly keys = new Map<string, { jobId: string; payloadHash: string; until: number }>()
@@ -79,6 +82,7 @@ export class StoreModel {
     if (key !== undefined) this.keys.set(scoped(input, key), { jobId: id, payloadHash, until: NO_MS })
     if (!this.queues.has(input.queue)) this.queues.set(input.queue, { name: input.queue, paused: false })
     const row = { job: newJob(input, now), lease: undefined, attempts: [], logs: new Map(), effects: new Map() }
+    this.#sort(row)
     this.rows.push(row)
     this.#byId.set(id, row)
     return { status: 'created', id }
@@ -121,6 +125,41 @@ export class StoreModel {
     }
     const later = waiting.filter(({ job }) => job.runAt > now).map(({ job }) => job.runAt)
     return { now, jobs: byLine(rows).map(claimed), ...(later.length > 0 && { nextDueAt: Math.min(...later) }) }
+  }
+
+  /** Whether one of the queues has limits, so that `claimed` must be checked instead of predicted. */
+  isLimited({ queues }: ClaimRequest): boolean {
+    return queues.some(name => this.queues.get(name)?.limits)
+  }
+
+  /** The claim as the store has answered it, applied to the model, and what is wrong with it. */
+  adopt(request: ClaimRequest, answer: Claim, now: number): { readonly claim: Claim; readonly flaws: LimitFlaw[] } {
+    const again = this.rows.filter(row => row.lease?.token === request.token)
+    if (again.length > 0) return { claim: { ...answer, now, jobs: byLine(again).map(claimed) }, flaws: [] }
+    const queues = request.queues.filter(name => this.queues.get(name)?.limits)
+    const others = request.queues.filter(name => !queues.includes(name))
+    const chosen = answer.jobs.flatMap(({ id, queue }) => (queues.includes(queue) ? (this.row(id) ?? []) : []))
+    const isFree = ({ job }: ModelRow): boolean =>
+      job.state === 'waiting' &&
+      job.runAt <= now &&
+      (job.deadline ?? NO_MS) > now &&
+      !this.queues.get(job.queue)?.paused &&
+      isChosen(job.name, request.names)
+    const own = chosen.filter(isFree)
+    const rest = byLine(this.rows.filter(row => others.includes(row.job.queue) && isFree(row)))
+    const rows = [...own, ...rest.slice(0, request.limit - own.length)]
+    for (const row of rows) take(row, request, now)
+    const flaws = queues.flatMap(name => {
+      const taken = own.filter(({ job }) => job.queue === name)
+      return this.#limits.check(this, taken, this.queues.get(name)!.limits!, now)
+    })
+    return { claim: { ...answer, now, jobs: byLine(rows).map(claimed) }, flaws }
+  }
+
+  /** The waiting jobs of a queue with limits are in lanes. */
+  #sort({ job }: ModelRow): void {
+    if (job.state !== 'waiting' || job.lane !== undefined || !this.queues.get(job.queue)?.limits) return
+    job.lane = job.partition ?? job.tenantId ?? ''
   }
 
   heldBy(token: string, now: number): Claim {
@@ -169,6 +208,7 @@ export class StoreModel {
     }
     if (settlement.onlyIfExpired && row.lease.until >= now) return { status: 'lost' }
     this.row(lease.id)!.lease = undefined
+    if (settlement.spent?.[''] === -1) this.#limits.giveBack(row.job)
     if (end.kind === 'handed-back') handBack(row, end, now)
     else {
       endRun(row, settlement, end, now)
@@ -308,6 +348,7 @@ export class StoreModel {
   #change(id: string, act: (row: ModelRow) => Changed): Changed {
     const row = this.row(id)
     const changed: Changed = row ? act(row) : { id, status: 'not-found' }
+    if (row) this.#sort(row)
     return 'job' in changed ? { ...changed, job: shown({ job: changed.job, lease: row?.lease }) } : changed
   }
 
@@ -339,11 +380,14 @@ export class StoreModel {
       .reverse()
   }
 
-  setQueue(name: string, { paused, retry }: QueueChange): QueueRecord {
+  setQueue(name: string, { paused, retry, limits }: QueueChange): QueueRecord {
     const old = this.queues.get(name) ?? { name, paused: false }
     const own = retry === undefined ? old.retry : (retry ?? undefined)
-    const record = { name, paused: paused ?? old.paused, ...(own && { retry: own }) }
+    const bounds = limits === undefined ? old.limits : (limits ?? undefined)
+    const settings = { ...(own && { retry: own }), ...(bounds && { limits: bounds }) }
+    const record = { name, paused: paused ?? old.paused, ...settings }
     this.queues.set(name, record)
+    for (const row of this.rows) if (row.job.queue === name) this.#sort(row)
     return record
   }
 
@@ -368,7 +412,7 @@ export class StoreModel {
 /** What an edit may change; `pass` ends with the dependency that gave it. */
 const EDITABLE = [
   ...(['payload', 'priority', 'tags', 'queue', 'runAt', 'timeoutMs', 'deadline', 'override'] as const),
-  ...(['dependency', 'pass'] as const),
+  ...(['dependency', 'pass', 'lane'] as const),
 ] as const
 
 const isChosen = (name: string, names: ClaimRequest['names']): boolean =>
@@ -400,6 +444,7 @@ const GENERATION_ENDS = [
   'error',
   'progress',
   'pass',
+  'lane',
   'acknowledgedAt',
   'redriveId',
 ] as const

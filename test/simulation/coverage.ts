@@ -71,6 +71,8 @@ export const REQUIRED_BY_500 = {
   'webhook refused': 50,
   'webhook response lost': 20,
   'alert told': 10,
+  'a partition took its turn': 200,
+  'partition stopped by a dead letter': 5,
   'wait explained': 20,
   'pull worker ran a job': 50,
   'job of a newer version handed back': 20,

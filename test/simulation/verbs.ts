@@ -11,8 +11,8 @@ export type Verb = {
   [V in keyof Store]-?: NonNullable<Store[V]> extends (...args: never[]) => Promise<unknown> ? V : never
 }[keyof Store]
 
-export type Arguments<V extends Verb> = Parameters<Store[V]>
-export type AnswerOf<V extends Verb> = Awaited<ReturnType<Store[V]>>
+export type Arguments<V extends Verb> = Parameters<NonNullable<Store[V]>>
+export type AnswerOf<V extends Verb> = Awaited<ReturnType<NonNullable<Store[V]>>>
 
 /**
  * How a call may be disturbed. `calm` never is. A call with its own ids or tokens (`again`) may be executed a second
@@ -50,6 +50,7 @@ export const VERBS: Readonly<Record<Verb, 'calm' | 'once' | 'again'>> = {
   queues: 'once',
   setQueue: 'once',
   removeQueues: 'once',
+  partitions: 'once',
   putPolicies: 'once',
   policies: 'once',
   records: 'once',
@@ -147,6 +148,8 @@ const CLAIMED_FIELDS: readonly (keyof Claimed)[] = [...FACTS, ...HELD_COLUMNS.ma
  */
 export function isSameAnswer(verb: Verb, expected: unknown, answer: unknown): boolean {
   if (verb === 'settle') return isDeepStrictEqual(settledOf(expected), settledOf(answer))
+  if (verb === 'change') return isDeepStrictEqual(changedOf(expected), changedOf(answer))
+  if (verb === 'setQueue') return isDeepStrictEqual(queueOf(expected), queueOf(answer))
   if (verb !== 'claim' && verb !== 'held' && verb !== 'expired') return isDeepStrictEqual(expected, answer)
   type Answer = { now: number; jobs: readonly (Claimed & { alone?: boolean })[]; nextDueAt?: number }
   const [a, b] = [expected, answer] as [Answer, Answer]
@@ -162,6 +165,16 @@ function settledOf(answer: unknown): unknown {
   return (answer as AnswerOf<'settle'>).map(one =>
     one.status === 'settled' && one.state !== 'waiting' ? { status: one.status, state: one.state } : one,
   )
+}
+
+/** A store sorts a job into its lane when it is written, or later. */
+function changedOf(answer: unknown): unknown {
+  return (answer as AnswerOf<'change'>).map(one => ('job' in one ? { ...one, job: { ...one.job, lane: '' } } : one))
+}
+
+function queueOf(answer: unknown): unknown {
+  const { turn: _, ...record } = answer as AnswerOf<'setQueue'>
+  return record
 }
 
 export function isSameClaimed(a: Claimed, b: Claimed): boolean {

@@ -1,3 +1,5 @@
+import type { LimitPromise } from '../model/limits.js'
+
 /** The promises of `design/reliability.md` and the invariants behind them, in the words of a failing seed. */
 export type Promised =
   | 'an acknowledged job is never lost'
@@ -51,6 +53,7 @@ export type Promised =
   | 'statistics agree with the rows'
   | 'everything ends once the faults are over'
   | 'a living worker goes on claiming'
+  | LimitPromise
   | 'the store answers as the reference does'
   | 'the engine does not throw'
 

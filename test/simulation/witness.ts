@@ -114,7 +114,7 @@ export class Witness {
       this.onClaim((args as Arguments<'claim'>)[0].workerId, by)
     }
     const before = verb === 'change' ? this.#stand((args as Arguments<'change'>)[0]) : NOTHING
-    const expected = foretell(this.model, verb, args, now)
+    const expected = this.#foretell(verb, args, answer, now)
     if (expected !== undefined) this.#count(by, verb, args, expected)
     if (verb === 'change') {
       this.#countChanges(by, before, expected as AnswerOf<'change'>)
@@ -131,6 +131,17 @@ export class Witness {
       this.#verdict.broken(promise, `${by}: ${verb}(${JSON.stringify(args)}) was answered ${seen}`)
     }
     return answer
+  }
+
+  /** Which jobs of a queue with limits a claim takes is checked, not predicted. */
+  #foretell<V extends Verb>(verb: V, args: Arguments<V>, answer: AnswerOf<V>, now: number): AnswerOf<V> | undefined {
+    const [request] = args as Arguments<'claim'>
+    if (verb !== 'claim' || !this.model.isLimited(request)) return foretell(this.model, verb, args, now)
+    const { claim, flaws } = this.model.adopt(request, answer as AnswerOf<'claim'>, now)
+    for (const { promise, what } of flaws) this.#verdict.broken(promise, what)
+    const taken = claim.jobs.filter(({ lane }) => lane !== undefined).length
+    if (taken > 0) this.#coverage.count('a partition took its turn', taken)
+    return claim as AnswerOf<V>
   }
 
   /** All faults are in the network: the store itself has no reason to throw. */

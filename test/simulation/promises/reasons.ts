@@ -9,9 +9,20 @@ export function reasonsOf(model: StoreModel, id: string, now: number): WaitCode[
   const isPlanned = job.runAt > now
   const planned: readonly WaitCode[] = isPlanned ? ['scheduled', 'retry', 'retry-after', 'snoozed'] : ['due']
   const dependency: readonly WaitCode[] = job.dependency === undefined ? [] : DEPENDENCY
-  return [...planned, ...dependency]
+  const limits: readonly WaitCode[] = job.lane === undefined ? [] : LIMITS
+  return [...planned, ...dependency, ...limits]
 }
 
+const LIMITS = ['limit', 'rate', 'order', 'stopped'] as const
 const DEPENDENCY = ['circuit-open', 'circuit-probing', 'circuit-ramping', 'not-before', 'budget', 'limit'] as const
 /** The job has just moved on. */
-const ALL: WaitCode[] = ['scheduled', 'retry', 'retry-after', 'snoozed', 'queue-paused', 'due', ...DEPENDENCY]
+const ALL: WaitCode[] = [
+  'scheduled',
+  'retry',
+  'retry-after',
+  'snoozed',
+  'queue-paused',
+  'due',
+  ...DEPENDENCY,
+  ...LIMITS,
+]

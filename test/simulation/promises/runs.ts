@@ -2,6 +2,7 @@ import type { Job, RunStatus } from '../../../src/core/job/job.js'
 import type { AttemptRecord, LogRecord } from '../../../src/store/store.js'
 import type { Start } from '../ledger.js'
 import type { Promised } from '../verdict.js'
+import { LIMITED } from '../world/limits.js'
 import { type JobPlan, policyOf, type RetryPlan } from '../world/plan.js'
 import { payloadOf } from '../world/rolling.js'
 import type { World } from '../world/world.js'
@@ -142,6 +143,7 @@ function checkReason({ job, rows, plan, policy, startOf, broken }: Case): void {
     poison: !isOnce && job.strikes === 3 && last?.status === 'lost',
     'too-old': !isOnce && plan.maxElapsedMs !== undefined,
     expired: plan.deadlineMs !== undefined,
+    discarded: plan.queue === LIMITED,
   }
   if (fits[job.reason!] === true) return
   const facts = { attempt: job.attempt, delivery: job.delivery, strikes: job.strikes, last: last?.status, how }

@@ -305,7 +305,7 @@ export class Clients {
 
 function optionsFor(plan: JobPlan, { call }: Invocation): EnqueueOptions {
   const { name, queue, delivery, override, maxElapsedMs, priority, delayMs, deadlineMs, key, unique, behaviour } = plan
-  const { tenantId, dependsOn } = plan
+  const { tenantId, dependsOn, partition } = plan
   const timeoutMs = plan.timeoutMs ?? (behaviour.does === 'overrun' ? 1_000 : undefined)
   return {
     queue,
@@ -321,6 +321,7 @@ function optionsFor(plan: JobPlan, { call }: Invocation): EnqueueOptions {
     ...(key !== undefined && { key }),
     ...(unique !== undefined && { unique }),
     ...(tenantId !== undefined && { tenantId }),
+    ...(partition !== undefined && { partition }),
     ...(dependsOn !== undefined && { dependsOn }),
   }
 }

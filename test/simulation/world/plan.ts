@@ -1,7 +1,9 @@
 import type { BudgetOptions, CircuitOptions } from '../../../src/core/dependency/settings.js'
 import type { Delivery } from '../../../src/core/job/job.js'
+import type { QueueLimits } from '../../../src/core/partition/limits.js'
 import { Chance } from './chance.js'
 import { type Features, NO_MORE, planFeatures } from './features.js'
+import { type LIMITED, planLimits } from './limits.js'
 
 /** Everything about a seed that is decided in advance. */
 export interface Plan {
@@ -21,6 +23,7 @@ export interface Plan {
   readonly script: readonly Step[]
   readonly chaos: readonly Chaos[]
   readonly features: Features
+  readonly limits?: QueueLimits
 }
 
 /**
@@ -65,7 +68,7 @@ export const JOB_NAMES = ['quick', 'spread', 'listed', 'charge'] as const
 /** `call` has a dependency; `pulled` is for workers in another language. */
 export type JobName = (typeof JOB_NAMES)[number] | 'call' | 'pulled'
 export const QUEUES = ['default', 'mail'] as const
-export type QueueName = (typeof QUEUES)[number] | 'pull'
+export type QueueName = (typeof QUEUES)[number] | 'pull' | typeof LIMITED
 
 export interface RetryPlan {
   readonly maxRetries: number
@@ -125,6 +128,7 @@ export interface JobPlan {
   readonly key?: string
   readonly unique?: string
   readonly tenantId?: string
+  readonly partition?: string
   readonly dependsOn?: string
   /** Enqueued by a newer version, in a way that the old one does not understand. */
   readonly future?: 'payload' | 'policy'
@@ -182,7 +186,8 @@ export function planOf(seed: number): Plan {
   const script = planScript(new Chance(seed, 3), own, clients, faultMs)
   const scene = { chance: featured, mood, leaseMs, faultMs, clients, firstRef: own.length }
   const more = own === planned ? NO_MORE : planFeatures(scene)
-  const jobs = [...own, ...more.jobs]
+  const limited = planLimits({ seed, leaseMs, faultMs, clients, firstRef: own.length + more.jobs.length })
+  const jobs = [...own, ...more.jobs, ...(limited?.jobs ?? [])]
   return {
     seed,
     mood,
@@ -194,9 +199,10 @@ export function planOf(seed: number): Plan {
     workers: planWorkers(chance, leaseMs, jobs),
     clients,
     jobs,
-    script: [...script, ...more.script].sort((a, b) => a.at - b.at),
+    script: [...script, ...more.script, ...(limited?.script ?? [])].sort((a, b) => a.at - b.at),
     chaos: planChaos(new Chance(seed, 4), mood, faultMs, leaseMs),
     features: more.features,
+    ...(limited && { limits: limited.limits }),
   }
 }
 

@@ -8,6 +8,7 @@ import type { Store } from '../../../src/store/store.js'
 import type { Trace } from '../trace.js'
 import { definitionsOf, type Stage } from './handlers.js'
 import type { Host } from './host.js'
+import { LIMITED } from './limits.js'
 import type { JobName, WorkerPlan } from './plan.js'
 
 /** One simulated process: the real engine in its own host. A client is a process without a worker. */
@@ -33,6 +34,7 @@ interface Birth {
   readonly onStuck: () => void
   readonly newEgress: (parts: EgressParts) => Egress
   readonly hasAlerts: boolean
+  readonly hasLimits: boolean
   readonly plan?: WorkerPlan
   readonly unknown?: JobName
 }
@@ -46,7 +48,7 @@ export function startProcess(birth: Birth): Process {
   if (!plan) return { slot, host, chronos }
   const { concurrency, leaseMs, pollMs, graceMs } = plan
   const worker = chronos.work(definitionsOf(host, stage, unknown), {
-    queues: ['default', 'mail'],
+    queues: birth.hasLimits ? ['default', 'mail', LIMITED] : ['default', 'mail'],
     concurrency,
     lease: leaseMs,
     poll: pollMs,

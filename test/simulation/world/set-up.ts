@@ -4,6 +4,7 @@ import { seededDice } from '../../../src/engine/time/virtual.js'
 import { PACE } from '../../../src/engine/upkeep/maintenance.js'
 import type { Store } from '../../../src/store/store.js'
 import type { Host } from './host.js'
+import { LIMITED } from './limits.js'
 import { DEFINED, type Plan } from './plan.js'
 
 interface SetUp extends Omit<Plan, 'store'> {
@@ -13,9 +14,10 @@ interface SetUp extends Omit<Plan, 'store'> {
   readonly newEgress: (parts: EgressParts) => Egress
 }
 
-/** Makes what exists before the faults begin: the endpoints and the schedules. */
-export async function setUp({ seed, startAt, host, store, newEgress, features, jobs }: SetUp): Promise<void> {
+/** Makes what exists before the faults begin: the limits, the endpoints and the schedules. */
+export async function setUp({ seed, startAt, host, store, newEgress, features, jobs, limits }: SetUp): Promise<void> {
   const { endpoints, schedules } = features
+  if (limits) await store.setQueue(LIMITED, { limits })
   if (endpoints.length + schedules.length === 0) return
   const dice = seededDice(seed * 1_000 + 999)
   const chronos = new Chronos(async () => store, host.clock, dice, { log: false }, PACE, newEgress)

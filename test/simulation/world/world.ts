@@ -1,3 +1,4 @@
+import { discard } from '../../../src/core/job/changes.js'
 import type { ModelRow } from '../../model/model.js'
 import { Coverage } from '../coverage.js'
 import { Ledger, type Start } from '../ledger.js'
@@ -12,6 +13,7 @@ import { Clients } from './clients.js'
 import { Wire } from './faulty-store.js'
 import type { RunFacts, Stage } from './handlers.js'
 import { Host } from './host.js'
+import { LIMITED } from './limits.js'
 import { Network } from './network.js'
 import { type Chaos, type JobPlan, type Plan, planOf, QUEUES } from './plan.js'
 import { type Process, startProcess } from './process.js'
@@ -183,6 +185,7 @@ export class World implements Stage {
       store: this.#wire.storeOf(host, this.stores.connect(), plan?.isOld && !this.isHealed),
       newEgress: this.network.egressOf(host),
       hasAlerts: this.plan.features.alerts,
+      hasLimits: this.plan.limits !== undefined,
       diceSeed: seed * 1_000 + this.born.length,
       ...(plan && { plan }),
       ...(plan?.unknown && !this.isHealed && { unknown: plan.unknown }),
@@ -408,11 +411,22 @@ export class World implements Stage {
 
   /** An operator who checks now and then, since a pause may still have been on its way. */
   #resumeQueues(): void {
-    for (const queue of [...QUEUES, 'pull']) {
+    for (const queue of [...QUEUES, 'pull', LIMITED]) {
       if (this.witness.model.queues.get(queue)?.paused)
         void this.witness.execute('world', this.stores.main, 'setQueue', [queue, { paused: false }])
     }
+    this.#discardStopping()
     if (!this.isDone()) this.timeline.at(this.timeline.now() + OPERATOR_EVERY_MS, () => this.#resumeQueues())
+  }
+
+  /** Discards the dead letters that stop a partition. */
+  #discardStopping(): void {
+    if (this.plan.limits?.partitions?.onDead !== 'stop') return
+    const dead = this.witness.model.rows.filter(({ job }) => job.queue === LIMITED && job.state === 'dead')
+    const ids = dead.flatMap(({ job }) => (job.reason === 'discarded' ? [] : job.id))
+    if (ids.length === 0) return
+    this.coverage.count('partition stopped by a dead letter')
+    void this.witness.execute('world', this.stores.main, 'change', [ids, discard])
   }
 
   // Reports of handlers
