@@ -144,6 +144,8 @@ export interface Settlement {
   readonly lesson?: Lesson
   /** What it spent beyond its estimate, by unit; negative if it gave something back. */
   readonly spent?: Units
+  /** When it was claimed, if it has spent something. */
+  readonly claimedAt?: number
   /** The time at which the job was due. */
   readonly dueAt?: number
   readonly startedAt: number

@@ -7,6 +7,8 @@ import { type Bounds, type Pace, STARTS, type Units } from './limits.js'
 export interface PaceState {
   /** By resource, as in `Bounds`. */
   readonly clocks?: Readonly<Record<string, number>>
+  /** By resource: since when its clock has been ahead of the time. What was spent before has been made up for. */
+  readonly busySince?: Readonly<Record<string, number>>
   /** What responses have taught: nothing if absent. */
   readonly learned?: Learned
 }
@@ -62,15 +64,22 @@ export function allowedAt(bounds: Bounds, state: PaceState, cost: Units, now: nu
   return Math.ceil(at)
 }
 
-/** The state after a start, or after a correction: what was given back is negative. */
-export function spend(bounds: Bounds, state: PaceState, cost: Units, now: number): PaceState {
+/**
+ * The state after a start, or after a correction for a job that started at `startedAt`: what was given back is negative.
+ * Nothing is given back that the rate has made up for since, or more would start than it allows.
+ */
+export function spend(bounds: Bounds, state: PaceState, cost: Units, now: number, startedAt = now): PaceState {
   const share = learnedShare(state, now)
   const clocks = { ...state.clocks }
+  const busySince = { ...state.busySince }
   for (const [resource, pace] of Object.entries(bounds.rates)) {
     const amount = amountOf(resource, cost)
-    if (amount !== 0) clocks[resource] = Math.max(now, clockOf(state, resource)) + amount * msPerUnit(pace, share)
+    const isBusy = clockOf(state, resource) > now
+    if (amount === 0 || (amount < 0 && (!isBusy || startedAt < (busySince[resource] ?? now)))) continue
+    if (!isBusy) busySince[resource] = now
+    clocks[resource] = Math.max(now, clockOf(state, resource)) + amount * msPerUnit(pace, share)
   }
-  return { ...state, clocks }
+  return { ...state, clocks, busySince }
 }
 
 /** How many starts are allowed at once, as far as starts are counted. */
@@ -112,10 +121,12 @@ export function learn(bounds: Bounds, state: PaceState, lesson: Lesson, now: num
 }
 
 /** Without what no longer matters, so that the state of an idle partition is empty. */
-export function tidied({ clocks = {}, learned }: PaceState, now: number): PaceState {
-  const owed = Object.entries(clocks).filter(([, at]) => at > now)
+export function tidied({ clocks = {}, busySince = {}, learned }: PaceState, now: number): PaceState {
+  const busy = Object.keys(clocks).filter(resource => clocks[resource]! > now)
+  const of = (times: Readonly<Record<string, number>>) =>
+    Object.fromEntries(busy.flatMap(resource => (times[resource] === undefined ? [] : [[resource, times[resource]]])))
   const isOver = learned === undefined || (learnedShare({ learned }, now) >= 1 && (learned.notBefore ?? 0) <= now)
-  return { ...(owed.length > 0 && { clocks: Object.fromEntries(owed) }), ...(!isOver && { learned }) }
+  return { ...(busy.length > 0 && { clocks: of(clocks), busySince: of(busySince) }), ...(!isOver && { learned }) }
 }
 
 const amountOf = (resource: string, cost: Units): number => cost[resource] ?? 0

@@ -14,6 +14,9 @@ export interface TurnState extends PaceState {
 /** The `openAt` of a partition that is full or stopped: the next note opens it. */
 export const CLOSED = Number.MAX_SAFE_INTEGER
 
+/** When to look again at partitions that a claim could not use: those of other names, or locked by another claim. */
+export const LOOK_AGAIN_MS = 25
+
 /** A job waits although its time has come. */
 export function isClosed({ openAt }: TurnState, now: number): boolean {
   return openAt !== undefined && openAt > now
@@ -27,6 +30,8 @@ export interface PartitionNote {
   readonly at: number
   /** What a run has spent beyond its estimate; negative if a job gave something back. `''` stands for starts. */
   readonly spent?: Units
+  /** When the run that has spent it was claimed. */
+  readonly startedAt?: number
   readonly lesson?: Lesson
 }
 
@@ -188,9 +193,9 @@ function noted(bounds: Bounds, { state, notes }: LockedPartition, now: number): 
   let next: PaceState = state
   for (const note of notes) {
     const at = Math.min(note.at, now)
-    if (note.spent) next = spend(bounds, next, note.spent, at)
+    if (note.spent) next = spend(bounds, next, note.spent, at, note.startedAt ?? 0)
     if (note.lesson) next = learn(bounds, next, note.lesson, at)
   }
-  const { clocks, learned } = next
-  return { ...(clocks && { clocks }), ...(learned && { learned }) }
+  const { openAt: _, ...paces } = next as TurnState
+  return paces
 }

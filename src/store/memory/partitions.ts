@@ -93,13 +93,13 @@ export function isHeldBack(tables: MemoryTables, { queue: name, lane }: Job, now
   return isClosed(queue.turn ?? {}, now) || isClosed(statesOf(tables, name).get(lane) ?? {}, now)
 }
 
-/** When the next job of a queue with limits may start, as far as it is known. */
-export function nextTurnAt(tables: MemoryTables, name: string, now: number): number | undefined {
-  if ((tables.notes.get(name)?.length ?? 0) > 0) return now
+/** When the next job of a queue with limits may start, as far as it is known, and not before `earliest`. */
+export function nextTurnAt(tables: MemoryTables, name: string, now: number, earliest: number): number | undefined {
+  if ((tables.notes.get(name)?.length ?? 0) > 0) return earliest
   const queueOpenAt = tables.queues.get(name)?.turn?.openAt ?? now
   const times = [...statesOf(tables, name).values()].map(({ openAt = CLOSED }) => Math.max(openAt, queueOpenAt))
   const next = Math.min(CLOSED, ...times)
-  return next === CLOSED ? undefined : Math.max(now, next)
+  return next === CLOSED ? undefined : Math.max(earliest, next)
 }
 
 /** Sorts the jobs of a queue whose limits have changed, and looks at every partition again. */

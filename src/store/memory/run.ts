@@ -1,4 +1,5 @@
 import { type Job, PRIORITY_MAX } from '../../core/job/job.js'
+import { LOOK_AGAIN_MS } from '../../core/partition/turn.js'
 import { present } from '../../core/values/present.js'
 import type { DeltaDraft } from '../delta.js'
 import type { JobDraft } from '../job-columns.js'
@@ -37,7 +38,9 @@ export function claim(tables: MemoryTables, request: ClaimRequest, now: number):
   const turns = turnsOf(tables, limited, room, now, request.names)
   const plain = due(tables, queues, now, request.limit - turns.length, request.names)
   const rows = [...turns, ...plain].map(row => take(tables, row, request, now))
-  const next = [nextDue(tables, queues, now), ...limited.map(name => nextTurnAt(tables, name, now))]
+  // A claim that took no turn leaves only partitions that it can't use now.
+  const lookAgainAt = turns.length > 0 ? now : now + LOOK_AGAIN_MS
+  const next = [nextDue(tables, queues, now), ...limited.map(name => nextTurnAt(tables, name, now, lookAgainAt))]
   const times = next.filter(at => at !== undefined)
   const nextDueAt = rows.length < request.limit && times.length > 0 ? Math.min(...times) : undefined
   return present({ now, jobs: inOrder(rows), nextDueAt })
@@ -141,9 +144,9 @@ export function settle(tables: MemoryTables, settlement: Settlement, now: number
   const isOtherRun = settlement.onlyIfExpired && row?.job.run !== settlement.run
   if (!row || isOtherRun) return wasSettled(tables, settlement) ? { status: 'already' } : { status: 'lost' }
   if (settlement.onlyIfExpired && row.lease.until >= now) return { status: 'lost' }
-  const { end, queue, lane, spent, lesson } = settlement
+  const { end, queue, lane, spent, claimedAt: startedAt, lesson } = settlement
   if (lane !== undefined && (spent || lesson))
-    tables.note({ queue, partition: lane, at: now, ...present({ spent, lesson }) })
+    tables.note({ queue, partition: lane, at: now, ...present({ spent, startedAt, lesson }) })
   if (end.kind === 'handed-back') {
     handBack(tables, row, end, now)
     if (row.job.state === 'cancelled') delta.ended(row.job)

@@ -16,7 +16,7 @@ export function partitionCases(bench: Bench, { describe, expect, it }: Suite): v
   const claim = (limit = 100): Promise<readonly Claimed[]> => bench.claim({ queues: [QUEUE], limit })
   const claimed = async (limit?: number): Promise<string[]> => (await claim(limit)).map(({ id }) => id)
   const end = (job: Claimed, how: RunEnd, more: { spent?: Record<string, number>; lesson?: Lesson } = {}) =>
-    bench.settle(job, how, { ...(job.lane !== undefined && { lane: job.lane }), ...more })
+    bench.settle(job, how, { ...(job.lane !== undefined && { lane: job.lane }), claimedAt: job.startedAt!, ...more })
   const nextDueAt = async () => (await bench.store.claim(bench.request({ queues: [QUEUE] }))).nextDueAt
   const partitions = (): Promise<readonly PartitionRecord[]> =>
     bench.store.partitions!(QUEUE, { limit: 100, cap: 1000 })
@@ -255,6 +255,18 @@ export function partitionCases(bench: Bench, { describe, expect, it }: Suite): v
       const id = await add('a')
       await end((await claim())[0]!, handedBack(), { spent: { '': -1 } })
       expect(await claimed()).toEqual([id])
+    })
+
+    it('give back nothing that they have made up for since', async () => {
+      await limited({ rate: '1/s', burst: 1 })
+      for (let i = 0; i < 4; i++) await add('a')
+      const [early] = await claim()
+      bench.clock.advance(5_000)
+      expect((await claim()).length).toBe(1)
+      await end(early!, handedBack(), { spent: { '': -1 } })
+      expect((await claim()).length).toBe(0)
+      bench.clock.advance(1_000)
+      expect((await claim()).length).toBe(1)
     })
 
     it('wait for the whole partition if a response says so, and are slower after it', async () => {
