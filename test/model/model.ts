@@ -147,7 +147,8 @@ export class StoreModel {
       isChosen(job.name, request.names)
     const own = chosen.filter(isFree)
     const rest = byLine(this.rows.filter(row => others.includes(row.job.queue) && isFree(row)))
-    const rows = [...own, ...rest.slice(0, request.limit - own.length)]
+    const all = new Set([...own, ...rest.slice(0, request.limit - own.length)])
+    const rows = this.rows.filter(row => all.has(row))
     for (const row of rows) take(row, request, now)
     const flaws = queues.flatMap(name => {
       const taken = own.filter(({ job }) => job.queue === name)
