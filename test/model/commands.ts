@@ -72,7 +72,7 @@ async function ask<V extends Verb>(
   { store, clock }: Subject,
   verb: V,
   ...args: Arguments<V>
-): Promise<Awaited<ReturnType<Store[V]>>> {
+): Promise<Awaited<ReturnType<NonNullable<Store[V]>>>> {
   const expected = foretell(reference.model, verb, args, clock.ms)
   const answer = (await (store[verb] as (...args: Arguments<V>) => Promise<unknown>)(...args)) as never
   if (!isSameAnswer(verb, expected, answer)) differ(`${verb}(${JSON.stringify(args)})`, answer, expected)

@@ -11,8 +11,8 @@ export type Verb = {
   [V in keyof Store]-?: NonNullable<Store[V]> extends (...args: never[]) => Promise<unknown> ? V : never
 }[keyof Store]
 
-export type Arguments<V extends Verb> = Parameters<Store[V]>
-export type AnswerOf<V extends Verb> = Awaited<ReturnType<Store[V]>>
+export type Arguments<V extends Verb> = Parameters<NonNullable<Store[V]>>
+export type AnswerOf<V extends Verb> = Awaited<ReturnType<NonNullable<Store[V]>>>
 
 /**
  * How a call may be disturbed. `calm` never is. A call with its own ids or tokens (`again`) may be executed a second
@@ -50,6 +50,7 @@ export const VERBS: Readonly<Record<Verb, 'calm' | 'once' | 'again'>> = {
   queues: 'once',
   setQueue: 'once',
   removeQueues: 'once',
+  partitions: 'once',
   putPolicies: 'once',
   policies: 'once',
   records: 'once',
