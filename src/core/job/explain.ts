@@ -7,10 +7,11 @@ import { about, anyText, type Infer, named, oneOf } from '../values/schema.js'
 import { listOf, view } from '../values/shape.js'
 import { timestamp } from '../values/time.js'
 import { attemptLabel, type DeathReason } from './job.js'
+import { moment } from './moment.js'
 import { type Outlook, outlookOf, projectionOf } from './projection.js'
 import { type Decision, decision } from './transition.js'
 import { type AttemptFacts, timeText } from './view.js'
-import { brief, type ExplainFacts, moment, WAIT_CODES, type WaitCode, type Waiting, waitingOf } from './wait-reason.js'
+import { brief, type ExplainFacts, WAIT_CODES, type WaitCode, type Waiting, waitingOf } from './wait-reason.js'
 
 export type { DependencyFacts, ExplainFacts, WaitCode } from './wait-reason.js'
 

@@ -172,11 +172,15 @@ function isTooOld({ job, now }: Ended, delayMs: number): boolean {
   return maxElapsed !== undefined && now + delayMs > (job.firstStartedAt ?? now) + toMs(maxElapsed, 'maxElapsed')
 }
 
+/** Whether the handler of a lost run certainly did not start. */
+export function neverBegan(job: JobFacts, hadHandler: boolean | undefined): boolean {
+  return hadHandler === false || (!job.begun && needsBegin(job, job.policy))
+}
+
 /** A lost run counts, unless the policy forgives crashes. A job that was alone in its worker also gets a strike. */
 function lose(ended: Ended, { alone, hadHandler }: Extract<Outcome, { kind: 'lost' }>): Transition {
   const { job } = ended
-  const hasNotStarted = hadHandler === false || (!job.begun && needsBegin(job, job.policy))
-  if (hasNotStarted) return neverRan(ended, 'its worker was lost')
+  if (neverBegan(job, hadHandler)) return neverRan(ended, 'its worker was lost')
   const failure = { kind: 'transient', rule: 'lost' } as const
   if (alone) {
     const change = { strikes: job.strikes + 1, suspect: true }

@@ -1,5 +1,6 @@
 import { fingerprint } from '../failure/fingerprint.js'
 import { url } from '../http/request.js'
+import { partitionName, units } from '../partition/limits.js'
 import { jobRetryOptions, type PartialPolicy, policyLevel, storedPolicyInput } from '../policy/form.js'
 import type { JobRetryOptions, PolicyInput } from '../policy/policy.js'
 import { type Duration, parseDuration, toMs } from '../values/duration.js'
@@ -57,6 +58,8 @@ export const jobSettings = {
 export const ownSettings = {
   ...jobSettings,
   tenantId: about(freeText, 'The tenant that owns the job.', { flag: '--tenant <id>', label: 'Tenant' }),
+  partition: about(partitionName, { flag: '--partition <name>' }),
+  units: about(units, { flag: '--unit <unit=amount>' }),
   timeout: about(atLeast1ms, 'Per attempt. Default: the timeout of the definition.', {
     flag: '--timeout <duration>',
     label: 'Timeout',

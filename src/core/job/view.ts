@@ -1,3 +1,4 @@
+import { units } from '../partition/limits.js'
 import { type Policy, policy, storablePolicy } from '../policy/policy.js'
 import { present } from '../values/present.js'
 import {
@@ -76,6 +77,8 @@ export const jobView = named(
       deadline: about(timestamp, 'The job does not start after this time.'),
       timeoutMs: integer(),
       webhook: about(anyText, 'The webhook endpoint that is notified of its outcome.'),
+      partition: about(anyText, 'The partition whose limits it shares: the one given at enqueue, or its tenant.'),
+      units: about(units, 'What its start was expected to cost, by unit.'),
       redriveId: about(anyText, 'The redrive that started this generation.'),
       acknowledged: about(boolean, 'An operator has acknowledged that it is dead.'),
     },
@@ -135,7 +138,7 @@ export function viewJob(job: Job, policy: Policy, now: number, blockedBy?: Block
     name: job.name,
     queue: job.queue,
     state: job.state,
-    phase: phaseOf(job, now, blockedBy === 'queue-paused'),
+    phase: phaseOf(job, now, blockedBy !== undefined),
     reason: job.reason,
     blockedBy,
     priority: job.priority,
@@ -171,6 +174,8 @@ function moreOf(job: Job): Partial<JobView> {
     deadline: timeText(job.deadline),
     timeoutMs: job.timeoutMs,
     webhook: job.webhook,
+    partition: job.partition ?? (job.lane || undefined),
+    units: job.units,
     redriveId: job.redriveId,
     ...(job.acknowledgedAt !== undefined && { acknowledged: true }),
     lockedBy: job.workerId,

@@ -1,10 +1,12 @@
+import { type TurnFacts, turnWait } from '../partition/wait.js'
 import type { Policy } from '../policy/policy.js'
 import { formatMs } from '../values/duration.js'
 import { present } from '../values/present.js'
 import { isEndpointKey } from '../webhook/webhook.js'
 import { BLOCK_CODES, type BlockCode, isHeld, type Job, phaseOf } from './job.js'
 import type { Decision } from './lifecycle.js'
-import { type AttemptFacts, timeText } from './view.js'
+import { moment } from './moment.js'
+import type { AttemptFacts } from './view.js'
 
 /** The known facts about a job and its surroundings. A missing field is unknown, and the explanation leaves it out. */
 export interface ExplainFacts extends Surroundings {
@@ -25,6 +27,8 @@ export interface ExplainFacts extends Surroundings {
 /** What can hold a waiting job back. */
 export interface Surroundings {
   readonly queue?: { readonly paused: boolean }
+  /** The limits that it waits in; absent if its queue has none. */
+  readonly turn?: TurnFacts
   readonly dependency?: DependencyFacts
   readonly budget?: { readonly limited: boolean; readonly nextAt?: number }
 }
@@ -86,7 +90,7 @@ export function waitingOf(facts: ExplainFacts): Waiting {
       words: `its queue "${job.queue}" is paused until an operator resumes it${meanwhile}`,
     }
   }
-  return planned ?? dependencyWait(facts) ?? workerWait(facts)
+  return planned ?? limitWait(facts) ?? dependencyWait(facts) ?? workerWait(facts)
 }
 
 /** Why its time has not come yet. */
@@ -148,8 +152,9 @@ function slotWait({ job, now, dependency }: Pick<ExplainFacts, 'job' | 'now' | '
 
 /** Why a job is blocked; undefined if it is not. */
 export function blockedBy(job: Job, now: number, around: Surroundings): BlockCode | undefined {
-  if (phaseOf(job, now, around.queue?.paused) !== 'blocked') return undefined
-  if (job.runAt <= now) return 'queue-paused'
+  const limited = limitWait({ job, now, ...around })
+  if (phaseOf(job, now, around.queue?.paused || limited !== undefined) !== 'blocked') return undefined
+  if (job.runAt <= now) return around.queue?.paused ? 'queue-paused' : limited!.because
   return (dependencyWait({ ...around, now }) ?? slotWait({ job, now, ...around })).because
 }
 
@@ -157,7 +162,12 @@ interface Blocking extends Waiting {
   readonly because: BlockCode
 }
 
-/** Its dependency or a shared limit holds it back. */
+/** A limit of its queue or partition keeps it waiting, although its time has come. */
+function limitWait({ job, now, turn }: Pick<ExplainFacts, 'job' | 'now' | 'turn'>): Blocking | undefined {
+  return turn && job.state === 'waiting' && job.runAt <= now ? turnWait(turn, job.units, now) : undefined
+}
+
+/** Its dependency or a retry budget holds it back. */
 function dependencyWait({ dependency, budget, now }: Surroundings & { readonly now: number }): Blocking | undefined {
   if (dependency) {
     const because = dependency.reason === undefined ? '' : ` (${dependency.reason})`
@@ -213,9 +223,4 @@ export function brief(message: string): string {
 
 function noteOf({ note }: AttemptFacts): string {
   return note === undefined ? '' : `: ${brief(note)}`
-}
-
-/** A time, relative and exact. */
-export function moment(at: number, now: number): string {
-  return at > now ? `in ${formatMs(at - now)} (${timeText(at)})` : `now`
 }

@@ -1,4 +1,7 @@
+import { canonicalJson } from '../job/payload.js'
+import { shown } from '../values/error.js'
 import { hash64 } from '../values/hash.js'
+import { present } from '../values/present.js'
 import { perSecondOf, type Rate, rate } from '../values/rate.js'
 import { about, boolean, type Infer, integer, named, number, oneOf, refined, text } from '../values/schema.js'
 import { object, record } from '../values/shape.js'
@@ -10,10 +13,17 @@ const PARTITION_LENGTH_MAX = 200
 const HASHED_LENGTH = 160
 const UNITS_MAX = 10
 const UNITS_AMOUNT_MAX = 1_000_000_000
+const UNIT = /^[a-zA-Z][\w.-]{0,39}$/
+
+/** Starts are counted under the empty name; see `STARTS`. */
+const unitNamed = (given: Readonly<Record<string, unknown>>): string | undefined => {
+  const wrong = Object.keys(given).find(name => !UNIT.test(name))
+  return wrong === undefined ? undefined : `a unit is a word such as "tokens", got ${shown(wrong)}`
+}
 
 /** What a start costs besides being a start, such as tokens: an amount per unit. */
 export const units = about(
-  record(number(0, UNITS_AMOUNT_MAX), { max: UNITS_MAX, of: 'units' }),
+  refined(record(number(0, UNITS_AMOUNT_MAX), { max: UNITS_MAX, of: 'units' }), unitNamed),
   'What its start is expected to cost, by unit, such as `{ "tokens": 1200 }`.',
 )
 export type Units = Infer<typeof units>
@@ -23,7 +33,7 @@ const limitFields = {
   rate: about(rate, 'How many jobs may start per second, minute or hour, over all workers: `20/s`, `500/m`.'),
   burst: about(integer(1, CONCURRENCY_MAX), 'How many starts may come at once. Default: those of one second.'),
   units: about(
-    record(rate, { max: UNITS_MAX, of: 'rates of units' }),
+    refined(record(rate, { max: UNITS_MAX, of: 'rates of units' }), unitNamed),
     'Rates of what a start costs, by unit: `{ "tokens": "90000/m" }`.',
   ),
 }
@@ -81,21 +91,67 @@ function partitionProblem(given: GivenPartitionLimits): string | undefined {
   return burstNeedsRate(given)
 }
 
-/** The limits of a queue, as they are stored. */
-export interface QueueLimits {
+/** The two kinds of limits that a queue can have. */
+export interface LimitPair {
   readonly limit?: Limit
   readonly partitions?: PartitionLimits
-  /** Limits of code never replace those that an operator has set. */
-  readonly from: 'code' | 'operator'
 }
 
-/** The limits after a change: those of code do not replace those of an operator, and null removes both. */
+/** The limits of a queue, as they are stored. */
+export interface QueueLimits extends LimitPair {
+  /** Limits of code never replace those that an operator has set. */
+  readonly from: 'code' | 'operator'
+  /** With those of an operator: what the code says, which returns when they are removed. */
+  readonly code?: LimitPair
+}
+
+/** The limits after a change: those of code do not replace those of an operator, and return when null removes them. */
 export function limitsAfter(
   old: QueueLimits | undefined,
   change: QueueLimits | null | undefined,
 ): QueueLimits | undefined {
-  if (change === undefined || (change?.from === 'code' && old?.from === 'operator')) return old
-  return change ?? undefined
+  if (change === undefined) return old
+  if (change === null) return old?.code && { ...old.code, from: 'code' }
+  const code = change.from === 'code' ? pairOf(change) : codeLimits(old)
+  if (change.from === 'code' && old?.from !== 'operator') return { ...pairOf(change), from: 'code' }
+  const said = change.from === 'code' ? old! : change
+  return present({ ...pairOf(said), from: 'operator' as const, code })
+}
+
+/** What the code has said about the limits of a queue. */
+export function codeLimits(limits: QueueLimits | undefined): LimitPair | undefined {
+  return limits?.from === 'code' ? pairOf(limits) : limits?.code
+}
+
+const pairOf = ({ limit, partitions }: LimitPair): LimitPair => present({ limit, partitions })
+
+/** A change by an operator: null stands for what the code says, and what is absent stays as it is. */
+export interface LimitChange {
+  readonly limit?: Limit | null | undefined
+  readonly partitions?: PartitionLimits | null | undefined
+}
+
+/** What to store for it; undefined if it says nothing about limits, null if nothing of the operator's is left. */
+export function operatorLimits(
+  old: QueueLimits | undefined,
+  { limit, partitions }: LimitChange,
+): QueueLimits | null | undefined {
+  if (limit === undefined && partitions === undefined) return undefined
+  if (limit === null && partitions === null) return null
+  const code = codeLimits(old)
+  const next = present({
+    limit: limit === null ? code?.limit : (limit ?? old?.limit),
+    partitions: partitions === null ? code?.partitions : (partitions ?? old?.partitions),
+  })
+  const isLeft = next.limit !== undefined || next.partitions !== undefined
+  const isCode = limit == null && partitions == null && isSame(next, code)
+  return isLeft && !isCode ? { ...next, from: 'operator' } : null
+}
+
+export function isSame(a: LimitPair | undefined, b: LimitPair | undefined): boolean {
+  const text = ({ limit = {}, partitions = {} }: LimitPair = {}): string =>
+    canonicalJson(JSON.stringify([limit, partitions]))
+  return text(a) === text(b)
 }
 
 /** The name of a partition. */

@@ -1,3 +1,4 @@
+import { limit, partitionLimits } from '../partition/limits.js'
 import { storedPolicyInput } from '../policy/form.js'
 import type { PolicyInput } from '../policy/policy.js'
 import { DAY_MS } from '../values/duration.js'
@@ -16,6 +17,14 @@ export const queueSettings = named(
       retry: about(
         nullable(storedPolicyInput as Schema<PolicyInput>),
         'Overrides the policy of this queue from now on; null removes the override.',
+      ),
+      limit: about(
+        nullable(limit),
+        'Limits of the whole queue, which override the code from now on; null: those of the code.',
+      ),
+      partitions: about(
+        nullable(partitionLimits),
+        'Limits of each partition, which override the code from now on; null: those of the code.',
       ),
     },
   ),

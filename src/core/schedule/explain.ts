@@ -1,6 +1,6 @@
 import type { Explanation } from '../job/explain.js'
+import { moment } from '../job/moment.js'
 import { timeText } from '../job/view.js'
-import { moment } from '../job/wait-reason.js'
 import { present } from '../values/present.js'
 import type { Schedule } from './schedule.js'
 

@@ -1,4 +1,5 @@
 import type { Delivery } from '../job/job.js'
+import type { Units } from '../partition/limits.js'
 import type { PartialPolicy } from '../policy/policy.js'
 import { present } from '../values/present.js'
 import { CATCH_UP_MAX, type Missed, type Overlap } from './options.js'
@@ -68,6 +69,8 @@ export interface ScheduledJob {
   readonly policyId?: string
   readonly dependency?: string
   readonly fingerprint?: string
+  readonly partition?: string
+  readonly units?: Units
   readonly webhook?: string
 }
 

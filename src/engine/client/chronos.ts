@@ -3,7 +3,7 @@ import type { HttpRequest } from '../../core/http/request.js'
 import { type Clock, type Dice, during } from '../../core/values/clock.js'
 import { ChronosError } from '../../core/values/error.js'
 import { checkKeys } from '../../core/values/limits.js'
-import type { QueueRecord, Store, StoreInfo } from '../../store/store.js'
+import type { Store, StoreInfo } from '../../store/store.js'
 import { Alerts } from '../alerts/alerts.js'
 import { Dead } from '../dead/dead.js'
 import { Redrives } from '../dead/redrives.js'
@@ -56,8 +56,9 @@ import type { Environment } from './environment.js'
 import { EventHub } from './events.js'
 import { logOf } from './log.js'
 import type { ChronosOptions, WorkOptions } from './options.js'
-import { instanceLevel, OPTIONS, policyLevels, workerSettings } from './options.js'
+import { declaredLimits, instanceLevel, OPTIONS, policyLevels, workerSettings } from './options.js'
 import { Policies } from './policies.js'
+import { QueueChanges } from './queue-changes.js'
 import { stopOnSignals } from './signals.js'
 
 /** The entry point of the library. */
@@ -86,6 +87,7 @@ export class Chronos {
   readonly #builtIns: ReadonlyMap<string, JobDefinition>
   readonly #backoffs: CustomBackoffs
   readonly #retention: RetentionPlan
+  readonly #queueChanges: QueueChanges
   readonly #workers = new Set<Worker>()
   readonly #pace: Pace
   readonly #policies = new Set<Policies>()
@@ -111,7 +113,8 @@ export class Chronos {
     this.#pace = pace
     checkKeys(options, OPTIONS, 'createChronos')
     const log = logOf(options.log)
-    const connection = new Connection(open, clock)
+    const limits = declaredLimits(options)
+    const connection = new Connection(open, clock, store => limits.write(store))
     const telemetry = new Telemetry(tracingOf(options.tracing))
     const policies = new Policies(policyLevels(options), () => connection.store())
     this.#policies.add(policies)
@@ -123,8 +126,17 @@ export class Chronos {
     const known = { endpoints, listeners, onDelivery, onEvent: () => this.#wake(0) }
     const outbox = new Outbox({ connection, clock, dice, time, log, ...known })
     const scheduleCache = new ScheduleCache(connection, log)
-    const env = { clock, dice, log, connection, policies, events, time, scheduleCache, outbox, telemetry }
+    const onTurn = (queue: string): void => this.#queueChanges.turnEnded(queue)
+    const env = { clock, dice, log, connection, policies, events, time, scheduleCache, outbox, telemetry, onTurn }
     this.#env = env
+    this.#queueChanges = new QueueChanges({
+      connection,
+      limits,
+      policies: this.#policies,
+      workers: this.#workers,
+      deliverer: () => this.#deliverer,
+      leases: () => this.leases,
+    })
     this.#backoffs = options.backoffs ?? {}
     this.#retention = parseRetention(options.retention, 'createChronos: retention')
     const egress = newEgress({ clock, log, rules: parseEgress(options.egress, 'createChronos: egress') })
@@ -141,7 +153,7 @@ export class Chronos {
     const checkRequest = (request: HttpRequest): void => void checkedRequest(request, this.#egress)
     this.#waiters = new Waiters(env)
     this.jobs = new Jobs({ env, enqueuer, waiters: this.#waiters, wake, cancelHere, checkRequest })
-    this.queues = new Queues(env, queue => this.#queueChanged(queue))
+    this.queues = new Queues(env, queue => this.#queueChanges.changed(queue))
     this.redrives = new Redrives(env, () => this.#maintenance?.redrive())
     this.schedules = new Schedules({ env, enqueuer, checkRequest, onChanged: () => this.#maintenance?.schedule() })
     this.byId = new ById(env, this.jobs, this.schedules)
@@ -340,34 +352,13 @@ export class Chronos {
       retention: () => withDefinitions(this.#retention, this.#workers),
       onHandedOn: () => this.#wake(0),
       definitionOf: name => this.#definitionOf(name),
-      onQueues: queues => this.#queuesSeen(queues),
+      onQueues: queues => this.#queueChanges.seen(queues),
       onFired: delayMs => this.#wake(delayMs),
     })
   }
 
   #definitionOf(name: string): JobDefinition | undefined {
     return [...this.#workers].map(worker => worker.definitionOf(name)).find(found => found)
-  }
-
-  #queueChanged(queue: QueueRecord): void {
-    for (const policies of this.#policies) policies.setQueue(queue)
-    for (const worker of this.#workers) {
-      if (queue.paused) worker.pauseQueue(queue.name)
-      else worker.wake()
-    }
-    if (queue.paused) this.#deliverer.pauseQueue(queue.name)
-    else {
-      this.#deliverer.wake()
-      this.leases.wake(0)
-    }
-  }
-
-  #queuesSeen(queues: readonly QueueRecord[]): void {
-    for (const policies of this.#policies) policies.setQueues(queues)
-    for (const { name } of queues.filter(queue => queue.paused)) {
-      for (const worker of this.#workers) worker.pauseQueue(name)
-      this.#deliverer.pauseQueue(name)
-    }
   }
 
   #workerStopped(worker: Worker): void {

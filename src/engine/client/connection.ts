@@ -7,15 +7,18 @@ import { trackedStore } from '../time/tracked-store.js'
 export class Connection {
   readonly #open: () => Promise<Store>
   readonly #clock: Clock
+  /** Writes what the store must have before its first use. */
+  readonly #prepare: (store: Store) => Promise<void>
   #opening: Promise<Store> | undefined
   #store: Store | undefined
   /** Wraps the store for all callers. */
   #wrap: ((store: Store) => Store) | undefined
   #closed = false
 
-  constructor(open: () => Promise<Store>, clock: Clock) {
+  constructor(open: () => Promise<Store>, clock: Clock, prepare = async (_: Store): Promise<void> => {}) {
     this.#open = open
     this.#clock = clock
+    this.#prepare = prepare
   }
 
   /** The open store, or a promise of it: `connection.opened ?? (await connection.store())` keeps hot paths short. */
@@ -57,6 +60,7 @@ export class Connection {
     const store = trackedStore(await this.#open(), this.#clock)
     try {
       await store.migrate()
+      await this.#prepare(store)
     } catch (error) {
       await store.close()
       throw error

@@ -3,6 +3,7 @@ import { type FingerprintFunction, fingerprint } from '../../core/failure/finger
 import type { Snooze } from '../../core/failure/outcome.js'
 import type { Delivery } from '../../core/job/job.js'
 import { jobSettings, retryOf, type Transaction, twoPolicies } from '../../core/job/options.js'
+import { partitionName, type Units, units } from '../../core/partition/limits.js'
 import { policyInput } from '../../core/policy/form.js'
 import type { PartialPolicy, PolicyInput } from '../../core/policy/policy.js'
 import { DAY_MS, type Duration, toMs } from '../../core/values/duration.js'
@@ -33,6 +34,10 @@ export interface JobContext {
   readonly name: string
   readonly queue: string
   readonly tenantId: string | undefined
+  /** The jobs of its queue with the same one share its limits: the one given at enqueue, else the tenant. */
+  readonly partition: string | undefined
+  /** What its start was expected to cost, by unit. */
+  readonly units: Units
   readonly tags: readonly string[]
   /** The same for all attempts and redrives: the key given at enqueue, else the job's id. Use it as an idempotency key. */
   readonly key: string
@@ -67,6 +72,11 @@ export interface JobContext {
   note(text: string): void
   /** Reports progress: any JSON, shown in the dashboard. */
   progress(value: unknown): void
+  /**
+   * What this run has really cost, by unit: `job.spent({ tokens: usage.total })`. It replaces the estimate of these units
+   * when the run ends, so that the rates of its partition follow the truth. Several calls add up.
+   */
+  spent(units: Units): void
 }
 
 export interface JobClock {
@@ -111,6 +121,14 @@ const settings = {
 }
 
 const functions = {
+  partition: about(
+    union(partitionName, inCode<(payload: never) => string | undefined>('a function', isFunction)),
+    'The partition of its jobs, or a function of the payload: jobs of one partition share the limits of their queue.',
+  ),
+  units: about(
+    union(units, inCode<(payload: never) => Units | undefined>('a function', isFunction)),
+    'What a start is expected to cost, by unit, or a function of the payload.',
+  ),
   payload: inCode<StandardSchemaV1>('a schema of a Standard Schema library', isSchema),
   reconcile: inCode<Reconcile<never>>('a function', isFunction),
 }
@@ -152,14 +170,24 @@ export type BatchHandler<Payload, Result> = (
 // biome-ignore lint/suspicious/noConfusingVoidType: a handler without a return statement returns void.
 type BatchResults<Result> = readonly (Result | Snooze | Error)[] | undefined | void
 
-export interface DefinitionWithSchema<Schema extends StandardSchemaV1, Result> extends CommonOptions {
+/** What the limits of its queue need to know about a job. */
+export interface PartitionOptions<Payload> {
+  /** The partition of its jobs, or a function of the payload: jobs of one partition share its limits. Default: the tenant. */
+  readonly partition?: string | ((payload: Payload) => string | undefined)
+  /** What a start is expected to cost, by unit, or a function of the payload. */
+  readonly units?: Units | ((payload: Payload) => Units | undefined)
+}
+
+export interface DefinitionWithSchema<Schema extends StandardSchemaV1, Result>
+  extends CommonOptions,
+    PartitionOptions<StandardSchemaV1.InferOutput<Schema>> {
   readonly payload: Schema
   readonly run: Handler<StandardSchemaV1.InferOutput<Schema>, Result>
   /** For at-most-once jobs: called when the outcome of a run is unknown. It may be called more than once. */
   readonly reconcile?: Reconcile<StandardSchemaV1.InferOutput<Schema>>
 }
 
-export interface DefinitionWithoutSchema<Payload, Result> extends CommonOptions {
+export interface DefinitionWithoutSchema<Payload, Result> extends CommonOptions, PartitionOptions<Payload> {
   readonly payload?: undefined
   readonly run: Handler<Payload, Result>
   /** For at-most-once jobs: called when the outcome of a run is unknown. It may be called more than once. */
@@ -209,6 +237,8 @@ export interface JobDefinition<Input = never, Result = unknown> {
   readonly retention?: RetentionLimits
   readonly fingerprint?: string | FingerprintFunction
   readonly dependsOn?: string
+  readonly partition?: string | ((payload: never) => string | undefined)
+  readonly units?: Units | ((payload: never) => Units | undefined)
   /** Computes the dependency from the parsed payload; `dependsOn` takes precedence. */
   readonly dependencyOf?: (payload: never) => string
   /** Only carries the type of the payload; absent at run time. */
@@ -331,5 +361,7 @@ function define(options: AnyDefinition): JobDefinition<unknown> {
     retention: given.retention,
     fingerprint: given.fingerprint,
     dependsOn: given.dependsOn,
+    partition: given.partition,
+    units: given.units,
   })
 }

@@ -20,4 +20,6 @@ export interface Environment {
   readonly scheduleCache: ScheduleCache
   readonly outbox: Outbox
   readonly telemetry: Telemetry
+  /** A job of a queue with limits has ended or was handed back, so another one may start. */
+  readonly onTurn: (queue: string) => void
 }

@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os'
 import type { BudgetInput, CircuitInput } from '../../core/dependency/settings.js'
+import type { LimitPair } from '../../core/partition/limits.js'
 import { instanceRetryOptions } from '../../core/policy/form.js'
 import {
   type InstanceRetryOptions,
@@ -17,6 +18,7 @@ import { type Time, timeOf } from '../../core/values/time.js'
 import type { AlertsOptions } from '../alerts/alerts.js'
 import type { EgressOptions } from '../egress/rules.js'
 import type { OpenTelemetry } from '../figures/tracing.js'
+import { DeclaredLimits, readLimits } from '../limits/declared.js'
 import type { Retention } from '../upkeep/retention.js'
 import type { CustomBackoffs } from '../worker/custom-backoff.js'
 import type { WorkerSettings } from '../worker/worker.js'
@@ -49,7 +51,8 @@ export interface ChronosOptions extends InstanceRetryOptions {
   readonly tracing?: OpenTelemetry
 }
 
-export interface QueueOptions {
+/** `limit` and `partitions`: how many jobs of the queue, and of each of its partitions, may run and start. */
+export interface QueueOptions extends LimitPair {
   readonly retry?: PolicyInput
   readonly rules?: readonly Rule[]
   readonly circuit?: CircuitInput
@@ -123,11 +126,21 @@ export function policyLevels(options: ChronosOptions): PolicyLevels {
   const byQueue = new Map<string, PartialPolicy>()
   for (const [name, settings] of Object.entries(queues)) {
     read(queueName, name, 'createChronos: queues')
-    checkKeys(settings, ['retry', 'rules', 'circuit', 'budget'], `createChronos: queues.${name}`)
+    checkKeys(settings, ['retry', 'rules', 'circuit', 'budget', 'limit', 'partitions'], `createChronos: queues.${name}`)
     const policy = level(settings, `createChronos: queues.${name}`, `createChronos: queues.${name}.retry`)
     if (policy) byQueue.set(name, policy)
   }
   return { queues: byQueue, instance }
+}
+
+/** The limits that the code declares, by queue. */
+export function declaredLimits({ queues = {} }: ChronosOptions): DeclaredLimits {
+  const byQueue = new Map<string, LimitPair>()
+  for (const [name, settings] of Object.entries(queues)) {
+    const limits = readLimits(settings, `createChronos: queues.${name}`)
+    if (limits) byQueue.set(name, limits)
+  }
+  return new DeclaredLimits(byQueue)
 }
 
 /** `retry`, `rules` and the short names are three ways to set the same settings; each may be set once. */

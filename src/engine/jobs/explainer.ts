@@ -8,7 +8,7 @@ import type { Environment } from '../client/environment.js'
 import { knows } from '../worker/fleet.js'
 import { notFound } from './edit.js'
 import { liveWorkers, namesOf } from './handlers.js'
-import { readDependencies } from './surroundings.js'
+import { readDependencies, readTurns } from './surroundings.js'
 
 /** Enough to find the last decision behind a few deferred runs. */
 const ATTEMPTS = 5
@@ -31,6 +31,7 @@ export async function explainIn(env: Environment, store: Store, job: Job): Promi
     readDependencies(store, [job], now),
   ])
   const queue = queues.find(({ name }) => name === job.queue)
+  const turn = await readTurns(store, [job], queues)
   return explain({
     job,
     policy,
@@ -38,6 +39,7 @@ export async function explainIn(env: Environment, store: Store, job: Job): Promi
     attempts: attempts.data,
     workers,
     ...(queue && { queue: { paused: queue.paused } }),
+    ...turn(job),
     ...dependency(job),
   })
 }

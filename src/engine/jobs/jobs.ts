@@ -196,12 +196,13 @@ export class Jobs {
     const job = await (await this.#store()).get(id)
     if (!job) throw notFound(id)
     const { name, payload, queue, priority, tenantId, tags, delivery, timeoutMs, override, webhook } = job
+    const { partition, units } = job
     return this.#options.enqueuer.enqueue(name, JSON.parse(payload), {
       queue,
       priority,
       tags,
       delivery,
-      ...present({ tenantId, timeout: timeoutMs, retry: override, webhook }),
+      ...present({ tenantId, timeout: timeoutMs, retry: override, webhook, partition, units }),
     })
   }
 

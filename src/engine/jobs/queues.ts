@@ -1,3 +1,4 @@
+import { type LimitChange, operatorLimits } from '../../core/partition/limits.js'
 import { policyLevel } from '../../core/policy/policy.js'
 import { type QueueSettings, queueSettings, type WaveQuery } from '../../core/queue/settings.js'
 import { ChronosError, shown } from '../../core/values/error.js'
@@ -8,6 +9,8 @@ import { LEDGER, type LedgerDelta } from '../../store/fold.js'
 import type { QueueChange, QueueRecord, Store } from '../../store/store.js'
 import type { Environment } from '../client/environment.js'
 import { folded } from '../figures/counts.js'
+import { checkSupport } from '../limits/declared.js'
+import { type PartitionsQuery, type PartitionView, readPartitions } from '../limits/partitions.js'
 import type { List } from './query.js'
 import {
   checkQueue,
@@ -33,6 +36,14 @@ function hasJobs(name: string, jobs: number): ChronosError {
     `queue ${shown(name)} has ${many} and can't be deleted; remove its jobs, or wait until they have run and were pruned`,
     { details: { queue: name, jobs } },
   )
+}
+
+/** Setting one of the two keeps the other. */
+async function limitsOf(store: Store, name: string, asked: LimitChange, where: string): Promise<QueueChange['limits']> {
+  if (asked.limit === undefined && asked.partitions === undefined) return undefined
+  checkSupport(store, where.replace(/:$/, ''))
+  const queue = (await store.queues()).find(one => one.name === name)
+  return operatorLimits(queue?.limits, asked)
 }
 
 export type { QueueSettings } from '../../core/queue/settings.js'
@@ -61,6 +72,14 @@ export class Queues {
     return reportQueue(await this.#env.connection.store(), name)
   }
 
+  /** A page of the partitions of a queue with limits, by name: what runs, waits and when the next may start. */
+  async partitions(name: string, query: PartitionsQuery = {}): Promise<List<PartitionView>> {
+    const store = await this.#env.connection.store()
+    await checkQueue(store, name)
+    const queue = (await store.queues()).find(one => one.name === name)
+    return readPartitions(store, queue ?? { name, paused: false }, query)
+  }
+
   /** When the waiting jobs of one queue, or of all, fall due: retries and first runs. */
   async retryWave(name: string | undefined, query: WaveQuery = {}): Promise<RetryWave> {
     return retryWave(await this.#env.connection.store(), name, query)
@@ -68,9 +87,12 @@ export class Queues {
 
   async set(name: string, settings: QueueSettings): Promise<QueueRecord> {
     read(queueName, name, 'queues.set: name')
-    const { paused, retry } = read(queueSettings, settings, `queue "${name}":`)
-    const change: QueueChange = present({ paused, retry: retry == null ? retry : policyLevel(retry) })
-    const queue = await (await this.#env.connection.store()).setQueue(name, change)
+    const where = `queue "${name}":`
+    const { paused, retry, ...asked } = read(queueSettings, settings, where)
+    const store = await this.#env.connection.store()
+    const limits = await limitsOf(store, name, asked, where)
+    const change: QueueChange = present({ paused, retry: retry == null ? retry : policyLevel(retry), limits })
+    const queue = await store.setQueue(name, change)
     this.#onChange(queue)
     return queue
   }

@@ -3,7 +3,7 @@ import { circuitState } from '../../core/dependency/state.js'
 import { type BlockCode, isHeld, type Job } from '../../core/job/job.js'
 import { blockedBy, type DependencyFacts, type Surroundings } from '../../core/job/wait-reason.js'
 import { present } from '../../core/values/present.js'
-import type { Store } from '../../store/store.js'
+import type { PartitionRecord, QueueRecord, Store } from '../../store/store.js'
 import { dependencyId, ownerOf } from '../dependencies/answer.js'
 import { DEPENDENCY } from '../dependencies/dependencies.js'
 import { bodyOf } from '../records/records.js'
@@ -15,20 +15,48 @@ export async function blocksOf(
   now: number,
 ): Promise<(job: Job) => BlockCode | undefined> {
   const waiting = jobs.filter(({ state }) => state === 'waiting')
-  const [paused, dependencies] = await Promise.all([
-    waiting.some(({ runAt }) => runAt <= now) ? pausedQueues(store) : new Set<string>(),
+  const due = waiting.filter(({ runAt }) => runAt <= now)
+  const [queues, dependencies] = await Promise.all([
+    due.length > 0 ? store.queues() : [],
     readDependencies(
       store,
       waiting.filter(job => isHeld(job, now)),
       now,
     ),
   ])
-  return job => blockedBy(job, now, { queue: { paused: paused.has(job.queue) }, ...dependencies(job) })
+  const paused = new Set(queues.filter(queue => queue.paused).map(({ name }) => name))
+  const turns = await readTurns(store, due, queues)
+  return job => blockedBy(job, now, { queue: { paused: paused.has(job.queue) }, ...turns(job), ...dependencies(job) })
 }
 
-async function pausedQueues(store: Store): Promise<ReadonlySet<string>> {
-  return new Set((await store.queues()).filter(({ paused }) => paused).map(({ name }) => name))
+/** The limits that these jobs wait in, by job; nothing is read for jobs of queues without limits. */
+export async function readTurns(
+  store: Store,
+  jobs: readonly Job[],
+  queues: readonly QueueRecord[],
+): Promise<(job: Job) => Pick<Surroundings, 'turn'>> {
+  const limited = queues.filter(({ limits }) => limits !== undefined)
+  const found = new Map<string, PartitionRecord>()
+  for (const { name: queue } of limited) {
+    const names = new Set(jobs.flatMap(job => (job.queue === queue && job.lane !== undefined ? job.lane : [])))
+    if (names.size === 0) continue
+    const records = await store.partitions!(queue, { names: [...names], cap: WAITING_CAP })
+    for (const record of records) found.set(`${queue} ${record.name}`, record)
+  }
+  const byName = new Map(limited.map(queue => [queue.name, queue]))
+  return ({ queue: name, lane }) => {
+    const queue = byName.get(name)
+    if (!queue?.limits || lane === undefined) return {}
+    const record = found.get(`${name} ${lane}`)
+    const { running = 0, state = {}, waiting, stoppedBy } = record ?? {}
+    const count = waiting?.relation === 'exact' ? waiting.value : undefined
+    const partition = present({ name: lane, running, state, waiting: count, stoppedBy })
+    return { turn: { queue: name, limits: queue.limits, queueState: queue.turn ?? {}, partition } }
+  }
 }
+
+/** Enough to know whether a job waits alone. */
+const WAITING_CAP = 2
 
 /** The dependencies of these jobs, by job. */
 export async function readDependencies(

@@ -118,6 +118,7 @@ export class LeaseClaimer {
     for (const [index, attempt] of careful.entries()) {
       attempt.begun = statuses[index] === 'held'
       if (!attempt.begun) refused.add(attempt)
+      attempt.hasStarted = attempt.begun
       if (statuses[index] === 'cancel-requested') await this.#options.ends.end(attempt, { kind: 'cancelled' })
     }
     return attempts.filter(attempt => !refused.has(attempt))

@@ -31,6 +31,7 @@ export function pullAttempt(claimed: Claimed, policy: Policy): Attempt {
   const attempt = new Attempt(held, definition, policy, NOWHERE)
   attempt.startedAt = startedAt
   attempt.begun = claimed.begun
+  attempt.hasStarted = true
   if (claimed.cancelRequested) attempt.interrupt('cancelled', interruptionError('cancelled', attempt))
   return attempt
 }

@@ -1,5 +1,6 @@
 import { DELIVERIES } from '../../core/job/job.js'
 import { attemptView, type JobView, jobView, timeText } from '../../core/job/view.js'
+import { units } from '../../core/partition/limits.js'
 import { partialPolicy } from '../../core/policy/form.js'
 import { formOf, scheduleForm } from '../../core/schedule/form.js'
 import { missed, overlap } from '../../core/schedule/options.js'
@@ -59,6 +60,8 @@ export const scheduleView = named(
       webhook: anyText,
       dependsOn: anyText,
       fingerprint: anyText,
+      partition: anyText,
+      units,
       nextOccurrenceAt: timestamp,
       lastOccurrenceAt: timestamp,
       lastJobId: anyText,
@@ -129,6 +132,8 @@ export function viewSchedule(schedule: Schedule, now: number): ScheduleView {
     webhook: job.webhook,
     dependsOn: job.dependency,
     fingerprint: job.fingerprint,
+    partition: job.partition,
+    units: job.units,
     nextOccurrenceAt: timeText(next),
     lastOccurrenceAt: timeText(schedule.lastTick),
     lastJobId: schedule.lastJobId,

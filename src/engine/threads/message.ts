@@ -1,7 +1,7 @@
 import type { MessagePort } from 'node:worker_threads'
 import type { JobContext } from '../client/definition.js'
 
-type Functions = 'signal' | 'clock' | 'snooze' | 'once' | 'complete' | 'log' | 'note' | 'progress'
+type Functions = 'signal' | 'clock' | 'snooze' | 'once' | 'complete' | 'log' | 'note' | 'progress' | 'spent'
 
 /** Starts one run in a thread. */
 export interface Order {
@@ -34,6 +34,7 @@ export type FromThread =
   | { readonly type: 'log'; readonly message: unknown; readonly data?: unknown }
   | { readonly type: 'note'; readonly text: unknown }
   | { readonly type: 'progress'; readonly value: unknown }
+  | { readonly type: 'spent'; readonly units: unknown }
   | { readonly type: 'wait'; readonly id: number; readonly duration: unknown }
   | { readonly type: 'once'; readonly id: number; readonly name: string; readonly options?: unknown }
   | { readonly type: 'effect-done'; readonly id: number; readonly value?: unknown }

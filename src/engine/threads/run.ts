@@ -1,6 +1,7 @@
 import { AsyncResource } from 'node:async_hooks'
 import { MessageChannel, type MessagePort, type Worker } from 'node:worker_threads'
 import type { Snooze } from '../../core/failure/outcome.js'
+import type { Units } from '../../core/partition/limits.js'
 import type { Duration } from '../../core/values/duration.js'
 import type { JobContext, OnceOptions } from '../client/definition.js'
 import type { FromThread, Order, ToThread } from './message.js'
@@ -74,6 +75,7 @@ class Calls {
     if (asked.type === 'log') this.#report(() => job.log(asked.message as string, asked.data))
     else if (asked.type === 'note') this.#report(() => job.note(asked.text as string))
     else if (asked.type === 'progress') this.#report(() => job.progress(asked.value))
+    else if (asked.type === 'spent') this.#report(() => job.spent(asked.units as Units))
     else if (asked.type === 'wait') this.#answer(asked.id, async () => job.clock.wait(asked.duration as Duration))
     else if (asked.type === 'once') this.#answer(asked.id, async () => this.#once(asked))
     else if (asked.type === 'effect-done') this.#effects.get(asked.id)?.resolve(asked.value)
@@ -118,7 +120,7 @@ class EffectError extends Error {
 
 function factsOf(job: JobContext): Order['facts'] {
   const { id, name, queue, tenantId, tags, key, attempt, maxAttempts, isLastAttempt, run, generation } = job
-  const { delivery, createdAt, runAt, deadline } = job
+  const { delivery, createdAt, runAt, deadline, partition, units } = job
   const own = { id, name, queue, tenantId, tags, key, attempt, maxAttempts, isLastAttempt, run, generation }
-  return { ...own, delivery, createdAt, runAt, deadline }
+  return { ...own, delivery, createdAt, runAt, deadline, partition, units }
 }

@@ -201,6 +201,7 @@ class Run {
       log: (/** @type {unknown} */ message, /** @type {unknown} */ data) => this.#send({ type: 'log', message, data }),
       note: (/** @type {unknown} */ text) => this.#send({ type: 'note', text }),
       progress: (/** @type {unknown} */ value) => this.#send({ type: 'progress', value }),
+      spent: (/** @type {unknown} */ units) => this.#send({ type: 'spent', units }),
     }
   }
 }

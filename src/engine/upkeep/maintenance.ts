@@ -25,7 +25,7 @@ export interface MaintenanceOptions {
   readonly onHandedOn: () => void
   /** The definition of a job that this process has. */
   readonly definitionOf: (name: string) => JobDefinition | undefined
-  readonly onQueues: (queues: readonly QueueRecord[]) => void
+  readonly onQueues: (queues: readonly QueueRecord[]) => Promise<void>
   /** A schedule made jobs that are due in `delayMs`. */
   readonly onFired: (delayMs: number) => void
 }
@@ -85,7 +85,7 @@ export class Maintenance {
       alerts,
     })
     const refreshQueues = async (): Promise<number> => {
-      onQueues(await (await connection.store()).queues())
+      await onQueues(await (await connection.store()).queues())
       return pace.queuesMs
     }
     const schedulerPace = { idleMs: pace.schedulesMs, changesMs: pace.scheduleChangesMs }

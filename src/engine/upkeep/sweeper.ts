@@ -2,7 +2,7 @@ import { toStoredError } from '../../core/failure/outcome.js'
 import { expire } from '../../core/job/changes.js'
 import { eventJob } from '../../core/job/event.js'
 import type { Job, StoredError } from '../../core/job/job.js'
-import type { Outcome } from '../../core/job/lifecycle.js'
+import { neverBegan, type Outcome } from '../../core/job/lifecycle.js'
 import type { Policy } from '../../core/policy/policy.js'
 import { ChronosError } from '../../core/values/error.js'
 import type { ExpiredJob, Store } from '../../store/store.js'
@@ -181,15 +181,17 @@ export class Sweeper {
   }
 
   #ending({ job, policy }: Expired, now: number): Ending {
+    // A worker stores the policy of every job that it has a handler for when it claims the job.
+    const hadHandler = job.policyId !== undefined
+    const facts = { ...job, policy }
     const run = {
       claimed: job,
       policy,
-      facts: { ...job, policy },
+      facts,
+      hasStarted: !neverBegan(facts, hadHandler),
       startedAt: job.startedAt ?? now,
       definition: this.#definitionOf(job.name),
     }
-    // A worker stores the policy of every job that it has a handler for when it claims the job.
-    const hadHandler = job.policyId !== undefined
     const outcome: LostOutcome = { kind: 'lost', alone: job.alone, hadHandler, error: vanished(job) }
     return decideEnd(this.#env, run, outcome, now)
   }

@@ -3,6 +3,8 @@ import { type EventJob, eventJob } from '../../core/job/event.js'
 import { type Delivery, type JobFacts, maxRetriesOf, needsBegin } from '../../core/job/job.js'
 import type { Transaction } from '../../core/job/options.js'
 import { toPayload } from '../../core/job/payload.js'
+import { type Units, units } from '../../core/partition/limits.js'
+import type { Lesson } from '../../core/partition/pace.js'
 import type { Policy } from '../../core/policy/policy.js'
 import type { RunningHandler, Timer } from '../../core/values/clock.js'
 import { type Duration, formatMs, toMs } from '../../core/values/duration.js'
@@ -60,6 +62,11 @@ export class Attempt implements JobContext {
   completion: Completion | undefined
   /** What the handler said with `job.note`; stored with the outcome of the run. */
   noted: string | undefined
+  hasStarted = false
+  /** What the handler said with `job.spent`. */
+  spentUnits: Units | undefined
+  /** What its error or its response says about the rate of its partition. */
+  lesson: Lesson | undefined
   /** Nothing may be written any more: the run has ended or its lease is lost. */
   over = false
   /** The handler as a virtual clock tracks it. */
@@ -202,6 +209,12 @@ export class Attempt implements JobContext {
   get tenantId(): string | undefined {
     return this.claimed.tenantId
   }
+  get partition(): string | undefined {
+    return this.claimed.partition ?? this.claimed.tenantId
+  }
+  get units(): Units {
+    return this.claimed.units ?? NO_UNITS
+  }
   get tags(): readonly string[] {
     return this.claimed.tags
   }
@@ -303,7 +316,19 @@ export class Attempt implements JobContext {
     this.#progress = toPayload(value, 'job.progress')
     this.#port.hasNews(this)
   }
+
+  spent(given: Units): void {
+    this.#mustBeHeld('job.spent')
+    this.#mustBeOpen('job.spent')
+    const total = { ...this.spentUnits }
+    for (const [unit, amount] of Object.entries(read(units, given, 'job.spent:'))) {
+      total[unit] = (total[unit] ?? 0) + amount
+    }
+    this.spentUnits = total
+  }
 }
+
+const NO_UNITS: Units = {}
 
 export function interruptionError(why: Interruption, attempt: Attempt): ChronosError {
   const { id, run, timeoutMs } = attempt

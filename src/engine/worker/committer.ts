@@ -72,6 +72,7 @@ export class Committer {
     this.#returning.add(held)
     this.add(handBack(this.#env, held.claimed, delayMs, pass), undefined, () => {
       this.#returning.delete(held)
+      if (held.claimed.lane !== undefined) this.#env.onTurn(held.claimed.queue)
       onReturned()
     })
   }

@@ -1,5 +1,7 @@
 import type { JobFacts, JobState } from '../../core/job/job.js'
 import { decide, type Outcome, type Transition } from '../../core/job/lifecycle.js'
+import type { Units } from '../../core/partition/limits.js'
+import type { Lesson } from '../../core/partition/pace.js'
 import type { Policy } from '../../core/policy/policy.js'
 import { present } from '../../core/values/present.js'
 import type { Claimed, Settled, Settlement } from '../../store/store.js'
@@ -22,6 +24,12 @@ export interface EndingRun {
   readonly dependency?: SharedDependency | undefined
   /** What the handler said with `job.note`. */
   readonly noted?: string | undefined
+  /** false: the handler did not start. */
+  readonly hasStarted?: boolean
+  /** What the handler said with `job.spent`. */
+  readonly spentUnits?: Units | undefined
+  /** What its error or its response says about the rate of its partition. */
+  readonly lesson?: Lesson | undefined
 }
 
 /**
@@ -77,10 +85,11 @@ export class Ending {
    */
   stored(settled: Settled): JobState | undefined {
     if (settled.status === 'lost') return undefined
-    const { telemetry, outbox } = this.#env
+    const { telemetry, outbox, onTurn } = this.#env
     telemetry.ended(this.run, this.transition, settled, this.finishedAt)
     announce(this.#env, this, settled)
     if (this.#hasDeliveries) outbox.wake()
+    if (this.run.claimed.lane !== undefined) onTurn(this.run.claimed.queue)
     return settled.status === 'settled' ? settled.state : this.transition.to
   }
 }

@@ -192,6 +192,7 @@ export class Runner {
   #start(attempt: Attempt): void {
     const { clock, time, events, telemetry } = this.#env
     attempt.startedAt = time.now()
+    attempt.hasStarted = true
     this.#counters.started++
     telemetry.started(attempt)
     if (attempt.dependency) this.#options.dependencies.started(attempt)

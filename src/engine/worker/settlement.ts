@@ -1,10 +1,13 @@
 import { type Fingerprint, fingerprintOf, isOwnFingerprint } from '../../core/failure/fingerprint.js'
 import type { StoredError } from '../../core/job/job.js'
+import type { Outcome } from '../../core/job/lifecycle.js'
+import type { Units } from '../../core/partition/limits.js'
+import { startCost } from '../../core/partition/pace.js'
 import type { FailureKind } from '../../core/policy/policy.js'
 import { present } from '../../core/values/present.js'
 import type { Claimed, RunEnd, Settlement } from '../../store/store.js'
 import type { JobDefinition } from '../client/definition.js'
-import type { Ending } from './finish.js'
+import type { Ending, EndingRun } from './finish.js'
 
 /** The end of a run as the store writes it. */
 export function settlementOf({ run, outcome, transition, finishedAt }: Ending): Settlement {
@@ -20,7 +23,32 @@ export function settlementOf({ run, outcome, transition, finishedAt }: Ending): 
   if (dependency && transition.to === 'waiting') end.dependency = dependency.key
   const pass = outcome.kind === 'deferred' ? outcome.pass : undefined
   if (pass !== undefined) end.pass = pass
-  return settlementFor(claimed, startedAt, finishedAt, end)
+  const settlement = settlementFor(claimed, startedAt, finishedAt, end)
+  return claimed.lane === undefined ? settlement : { ...settlement, ...turnEnd(run, outcome) }
+}
+
+/** What the end of a run says about the rates of its partition. */
+function turnEnd({ claimed, hasStarted, spentUnits, lesson }: EndingRun, { kind }: Outcome): TurnEnd {
+  // A run that did not start has cost nothing: an open circuit spends nothing.
+  if (hasStarted === false || kind === 'deferred') return { spent: givenBack(claimed) }
+  return present({ spent: spentUnits && correction(claimed.units, spentUnits), lesson })
+}
+
+type TurnEnd = Pick<Settlement, 'spent' | 'lesson'>
+
+/** What a job that did not start gives back. */
+function givenBack({ units }: Claimed): Units {
+  return negated(startCost(units))
+}
+
+const negated = (units: Units): Units =>
+  Object.fromEntries(Object.entries(units).map(([unit, amount]) => [unit, -amount]))
+
+/** The difference to the estimate, which the start has paid; undefined if there is none. */
+function correction(estimate: Units = {}, spent: Units): Units | undefined {
+  const differences = Object.entries(spent).map(([unit, amount]) => [unit, amount - (estimate[unit] ?? 0)] as const)
+  const owed = differences.filter(([, amount]) => amount !== 0)
+  return owed.length === 0 ? undefined : Object.fromEntries(owed)
 }
 
 function joined(noted: string | undefined, note: string | undefined): string {
@@ -48,6 +76,10 @@ export function settlementFor(claimed: Claimed, startedAt: number, finishedAt: n
   }
   if (tenantId !== undefined) settlement.tenantId = tenantId
   if (failedAt !== undefined) settlement.failedAt = failedAt
+  if (claimed.lane !== undefined) {
+    settlement.lane = claimed.lane
+    if (end.kind === 'handed-back') settlement.spent = givenBack(claimed)
+  }
   return settlement
 }
 

@@ -130,9 +130,17 @@ export function partitionCases(bench: Bench, { describe, expect, it }: Suite): v
       await setLimits({ limit: { concurrency: 5 }, from: 'operator' })
       await setLimits({ limit: { concurrency: 9 }, from: 'code' })
       const [queue] = await bench.store.queues()
-      expect(queue?.limits).toEqual({ limit: { concurrency: 5 }, from: 'operator' })
-      await setLimits(null)
+      expect(queue?.limits).toEqual({
+        limit: { concurrency: 5 },
+        from: 'operator',
+        code: { limit: { concurrency: 9 } },
+      })
+    })
+
+    it('that code sets return when those of an operator are removed', async () => {
       await setLimits({ limit: { concurrency: 9 }, from: 'code' })
+      await setLimits({ limit: { concurrency: 5 }, from: 'operator' })
+      await setLimits(null)
       expect((await bench.store.queues())[0]?.limits).toEqual({ limit: { concurrency: 9 }, from: 'code' })
     })
 
