@@ -222,15 +222,16 @@ const MIGRATIONS: readonly string[] = [
   -- open_at: NULL if no job waits; turns: of partitions open since the same time, those with fewer turns come first;
   -- idle_at: when there is nothing left to remember; notes: what a claim has to apply
   CREATE TABLE partitions (
+    pk INTEGER PRIMARY KEY,
     queue TEXT NOT NULL,
     name TEXT NOT NULL,
     open_at INTEGER,
     turns INTEGER NOT NULL DEFAULT 0,
     idle_at INTEGER,
     pace TEXT,
-    notes TEXT,
-    PRIMARY KEY (queue, name)
-  ) WITHOUT ROWID;
+    notes TEXT
+  );
+  CREATE UNIQUE INDEX partitions_name ON partitions (queue, name);
   CREATE INDEX partitions_open ON partitions (queue, open_at, turns) WHERE open_at IS NOT NULL;
   CREATE INDEX partitions_idle ON partitions (idle_at) WHERE open_at IS NULL;
   `,

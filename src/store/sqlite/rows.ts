@@ -40,8 +40,6 @@ export const FACT_COLUMNS = `pk, hex(id), name, queue, priority, run_at, generat
 
 const HELD_FROM = 16
 export const FACT_COUNT = HELD_FROM + HELD_COLUMNS.length
-/** The place of the units in a row of facts. */
-export const UNITS_PLACE = HELD_FROM + HELD_COLUMNS.findIndex(({ field }) => field === 'units')
 
 export type FactRow = readonly [
   pk: number,

@@ -1,23 +1,20 @@
-import type { Units } from '../../../core/partition/limits.js'
-import { partitionBounds, type QueueLimits, queueBounds } from '../../../core/partition/limits.js'
+import type { QueueLimits } from '../../../core/partition/limits.js'
 import { idleAt } from '../../../core/partition/pace.js'
 import {
   CLOSED,
   type LockedPartition,
   type LockedQueue,
   type PartitionNote,
-  type Room,
   roomOf,
   type TurnState,
   takeTurns,
-  type Waiting,
 } from '../../../core/partition/turn.js'
 import { fromText, toText } from '../../columns.js'
 import type { NameChoice } from '../../store.js'
 import type { Connection } from '../file/connection.js'
 import { readTurn } from '../file/settings.js'
-import { type FactRow, LANE, UNITS_PLACE } from '../rows.js'
-import { waitingInLane } from './lane-lines.js'
+import { FACT_COLUMNS, type FactRow, LANE } from '../rows.js'
+import { LaneLines } from './lane-lines.js'
 
 // The claim of a queue with limits. The transaction holds the write lock of the file, so nothing that is counted here can
 // change before the jobs are taken.
@@ -32,10 +29,12 @@ export interface LimitedQueue {
   started: number
 }
 
-/** The number of partitions that one round looks at. With more, each would get a smaller share, at the same cost. */
+/** The number of partitions that one round looks at. With more, each would get a smaller share at a higher cost. */
 const PARTITIONS_PER_ROUND = 64
 /** Takes the jobs that may start: see `take` of the claim. */
 type Take = (rows: readonly FactRow[]) => void
+
+const FACTS = `SELECT ${FACT_COLUMNS} FROM jobs WHERE pk IN (SELECT value FROM json_each(?))`
 
 /** Gives partitions their turns, the longest open ones first, until `limit` jobs have started. */
 export function takeQueueTurns(
@@ -49,9 +48,9 @@ export function takeQueueTurns(
   for (let room = limit; room > 0 && (queue.state.openAt ?? now) <= now; ) {
     const locked = lock(db, queue, room, now)
     if (locked.partitions.length === 0) return
-    const waiting = roomOf(locked, room).map(one => waitingIn(db, queue.name, one, now, names))
+    const waiting = new LaneLines(db, queue.name, now, names).find(roomOf(locked, room))
     const turns = takeTurns(locked, waiting, room)
-    if (turns.jobs.length > 0) take(turns.jobs)
+    if (turns.jobs.length > 0) take(db.all<FactRow>(FACTS, JSON.stringify(turns.jobs)))
     room -= turns.jobs.length
     queue.started += turns.jobs.length
     writeStates(db, queue.name, locked.partitions, turns.states)
@@ -67,50 +66,40 @@ export function takeQueueTurns(
 
 // ---------------------------------------------------------------- partitions
 
-type OpenRow = [name: string, pace: string | null, notes: string | null]
-const OPEN = `
-  SELECT name, pace, notes FROM partitions INDEXED BY partitions_open WHERE queue = ? AND open_at <= ?
-  ORDER BY open_at, turns LIMIT ?`
-const RUNNING = `SELECT count(*) FROM jobs ${LANE} AND queue = ? AND state = 'running'`
-const RUNNING_IN_LANE = `${RUNNING} AND lane = ?`
+type OpenRow = [name: string, pace: string | null, notes: string | null, running: number]
+const RUNNING = `SELECT count(*) FROM jobs ${LANE} AND queue = ?1 AND state = 'running'`
+/** Jobs that no limit counts need not be counted. */
+const open = (running: string): string => `
+  SELECT name, pace, notes, ${running} FROM partitions INDEXED BY partitions_open WHERE queue = ?1 AND open_at <= ?2
+  ORDER BY open_at, turns LIMIT ?3`
+const OPEN = open('0')
+const OPEN_COUNTED = open(`(${RUNNING} AND lane = partitions.name)`)
 const DEAD_IN_LANE = `SELECT 1 FROM jobs ${LANE} AND queue = ? AND state = 'dead' AND lane = ? LIMIT 1`
 
 function lock(db: Connection, { name, limits, state }: LimitedQueue, room: number, now: number): LockedQueue {
-  const rows = db.all<OpenRow>(OPEN, name, now, Math.min(room, PARTITIONS_PER_ROUND))
-  const partitions = rows.map(([lane, pace, notes]): LockedPartition => {
-    const partition = fromText(lane)
-    const { concurrency, stopsOnDead } = partitionBounds(limits, partition)
-    return {
-      name: partition,
-      // Jobs that no limit counts need not be counted.
-      running: concurrency === Number.POSITIVE_INFINITY ? 0 : db.get<[number]>(RUNNING_IN_LANE, name, lane)![0],
+  const sql = countsPartitions(limits) ? OPEN_COUNTED : OPEN
+  const rows = db.all<OpenRow>(sql, name, now, Math.min(room, PARTITIONS_PER_ROUND))
+  const stopsOnDead = limits.partitions?.onDead === 'stop'
+  const partitions = rows.map(
+    ([lane, pace, notes, running]): LockedPartition => ({
+      name: fromText(lane),
+      running,
       state: readTurn(null, pace),
       notes: readNotes(notes),
       isStopped: stopsOnDead && db.get(DEAD_IN_LANE, name, lane) !== undefined,
-    }
-  })
-  const hasLimit = queueBounds(limits).concurrency < Number.POSITIVE_INFINITY
-  return { limits, running: hasLimit ? db.get<[number]>(RUNNING, name)![0] : 0, state, partitions, now }
+    }),
+  )
+  const isCounted = limits.limit?.concurrency !== undefined
+  return { limits, running: isCounted ? db.get<[number]>(RUNNING, name)![0] : 0, state, partitions, now }
+}
+
+function countsPartitions({ partitions = {} }: QueueLimits): boolean {
+  const { concurrency, order, override } = partitions
+  return concurrency !== undefined || order !== undefined || override !== undefined
 }
 
 function readNotes(notes: string | null): readonly PartitionNote[] {
   return notes === null ? [] : (JSON.parse(notes) as PartitionNote[])
-}
-
-function waitingIn(
-  db: Connection,
-  queue: string,
-  { partition, limit, isOrdered }: Room,
-  now: number,
-  names: NameChoice | undefined,
-): Waiting<FactRow> {
-  const { rows, ...rest } = waitingInLane(db, { queue, lane: toText(partition), limit, isOrdered }, now, names)
-  const jobs = rows.map(row => {
-    const units = row[UNITS_PLACE] as string | null
-    const candidate = { job: row, runAt: row[5] }
-    return units === null ? candidate : { ...candidate, units: JSON.parse(units) as Units }
-  })
-  return { partition, jobs, ...rest }
 }
 
 const WRITE_STATES = `
