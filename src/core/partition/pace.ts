@@ -33,7 +33,7 @@ export type Lesson =
   /** So many starts are left for this time. */
   | { readonly kind: 'left'; readonly starts: number; readonly ms: number }
 
-/** A learned rate is at least this share of the configured one, and grows back to all of it in ten minutes. */
+/** A learned rate is at least this share of the configured one, and reaches the configured one again in ten minutes. */
 const SHARE_MIN = 1 / 64
 const RECOVERY_MS = 600_000
 /** Jobs that were under way together are refused together: they halve the rate once. */
@@ -127,6 +127,12 @@ export function tidied({ clocks = {}, busySince = {}, learned }: PaceState, now:
     Object.fromEntries(busy.flatMap(resource => (times[resource] === undefined ? [] : [[resource, times[resource]]])))
   const isOver = learned === undefined || (learnedShare({ learned }, now) >= 1 && (learned.notBefore ?? 0) <= now)
   return { ...(busy.length > 0 && { clocks: of(clocks), busySince: of(busySince) }), ...(!isOver && { learned }) }
+}
+
+/** When nothing of a state will be left to remember. */
+export function idleAt({ clocks = {}, learned }: PaceState): number {
+  const recovered = learned === undefined ? 0 : learned.since + (1 - learned.share) * RECOVERY_MS
+  return Math.ceil(Math.max(0, recovered, learned?.notBefore ?? 0, ...Object.values(clocks)))
 }
 
 const amountOf = (resource: string, cost: Units): number => cost[resource] ?? 0

@@ -197,6 +197,44 @@ const MIGRATIONS: readonly string[] = [
   ALTER TABLE attempts ADD COLUMN decision TEXT;
   ALTER TABLE attempts ADD COLUMN fingerprint TEXT;
   `,
+  `
+  ALTER TABLE jobs ADD COLUMN partition TEXT;
+  ALTER TABLE jobs ADD COLUMN units TEXT;
+  -- the partition in which a job of a queue with limits waits or runs; NULL in other queues
+  ALTER TABLE jobs ADD COLUMN lane TEXT;
+  -- Jobs in lanes are claimed partition by partition, so they have indexes of their own.
+  DROP INDEX jobs_waiting;
+  CREATE INDEX jobs_waiting ON jobs (queue, priority, run_at) WHERE state = 'waiting' AND lane IS NULL;
+  CREATE INDEX jobs_lane_waiting ON jobs (queue, priority, run_at) WHERE state = 'waiting' AND lane IS NOT NULL;
+  CREATE INDEX jobs_lane_due ON jobs (queue, lane, priority, run_at) WHERE state = 'waiting' AND lane IS NOT NULL;
+  -- by state, for the order of creation, the number of running jobs, and the dead letters that stop a partition
+  CREATE INDEX jobs_lane ON jobs (queue, state, lane)
+    WHERE lane IS NOT NULL AND state <> 'succeeded' AND reason IS NOT 'discarded';
+
+  ALTER TABLE queues ADD COLUMN limits TEXT;
+  -- 1 from the first limits on, until no job waits or runs in a lane and there are no limits
+  ALTER TABLE queues ADD COLUMN laned INTEGER NOT NULL DEFAULT 0;
+  -- the state of the queue's own limit: see TurnState and PaceState
+  ALTER TABLE queues ADD COLUMN open_at INTEGER;
+  ALTER TABLE queues ADD COLUMN pace TEXT;
+  CREATE INDEX queues_laned ON queues (name) WHERE laned = 1;
+
+  -- open_at: NULL if no job waits; turns: of partitions open since the same time, those with fewer turns come first;
+  -- idle_at: when there is nothing left to remember; notes: what a claim has to apply
+  CREATE TABLE partitions (
+    pk INTEGER PRIMARY KEY,
+    queue TEXT NOT NULL,
+    name TEXT NOT NULL,
+    open_at INTEGER,
+    turns INTEGER NOT NULL DEFAULT 0,
+    idle_at INTEGER,
+    pace TEXT,
+    notes TEXT
+  );
+  CREATE UNIQUE INDEX partitions_name ON partitions (queue, name);
+  CREATE INDEX partitions_open ON partitions (queue, open_at, turns) WHERE open_at IS NOT NULL;
+  CREATE INDEX partitions_idle ON partitions (idle_at) WHERE open_at IS NULL;
+  `,
 ]
 
 /** What to do with existing rows after the migration to a version. */

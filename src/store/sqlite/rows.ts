@@ -13,6 +13,21 @@ export function fromHex(hex: string): string {
   return `${text.slice(0, 8)}-${text.slice(8, 12)}-${text.slice(12, 16)}-${text.slice(16, 20)}-${text.slice(20)}`
 }
 
+// ---------------------------------------------------------------- indexes
+
+/** Waiting jobs by queue, priority and time: those that wait in no lane, and those in the lanes of queues with limits. */
+export const PLAIN = `INDEXED BY jobs_waiting WHERE state = 'waiting' AND lane IS NULL`
+export const LANES = `INDEXED BY jobs_lane_waiting WHERE state = 'waiting' AND lane IS NOT NULL`
+export type Line = typeof PLAIN | typeof LANES
+
+/** Jobs of a partition by queue, state, lane and order of creation. */
+export const LANE = `INDEXED BY jobs_lane WHERE lane IS NOT NULL AND state <> 'succeeded' AND reason IS NOT 'discarded'`
+
+/** Whether a limit of its queue or its partition keeps a job in a lane waiting at this time, once its own has come. */
+export const isClosed = (now: string): string => `(
+  EXISTS (SELECT 1 FROM queues WHERE name = jobs.queue AND open_at > ${now})
+  OR EXISTS (SELECT 1 FROM partitions WHERE queue = jobs.queue AND name = jobs.lane AND open_at > ${now}))`
+
 // ---------------------------------------------------------------- jobs
 
 /**

@@ -12,6 +12,7 @@ import { backlog } from './reads/backlog.js'
 import { census, wave } from './reads/census.js'
 import { audit } from './reads/integrity.js'
 import { findOld } from './reads/old-jobs.js'
+import { partitions } from './reads/partitions.js'
 import * as read from './reads/read.js'
 import { waiting } from './reads/waiting.js'
 import { putRecord, records } from './records.js'
@@ -92,7 +93,7 @@ function manualVerbs(session: Session) {
       const old = await findOld(session.steps(), request, session.now())
       return session.counted(request.limit, (db, now, delta) => manual.prune(db, request, old, now, delta))
     },
-    setQueue: (name, change) => session.write(1, db => settings.setQueue(db, name, change)),
+    setQueue: (name, change) => session.write(1, (db, now) => settings.setQueue(db, name, change, now)),
     removeQueues: (names, which) => session.write(names.length, db => settings.removeQueues(db, names, which)),
     putPolicies: policies => session.write(policies.length, db => settings.putPolicies(db, policies)),
   } satisfies Partial<Store>
@@ -112,6 +113,7 @@ function readVerbs(session: Session) {
     history: (id, page) => session.read(db => read.history(db, id, page)),
     logs: (id, page) => session.read(db => read.logs(db, id, page)),
     queues: () => session.read(settings.queues),
+    partitions: (queue, query) => session.read(db => partitions(db, queue, query)),
     policies: ids => session.read(db => settings.policies(db, ids)),
   } satisfies Partial<Store>
 }

@@ -14,6 +14,8 @@ export class Connection {
   readonly #database: Database
   readonly #statements = new Map<string, Statement>()
   #isOurs = false
+  /** What the transaction has read about queues with lanes; see `lanedQueues`. */
+  laned: ReadonlyMap<string, boolean> | undefined
 
   constructor(driver: Driver, path: string) {
     this.path = path
@@ -78,6 +80,7 @@ export class Connection {
    */
   transaction<T>(act: () => T): T {
     this.run('BEGIN IMMEDIATE')
+    this.laned = undefined
     try {
       const answer = act()
       this.#commit()

@@ -4,6 +4,7 @@ import { dirname, resolve } from 'node:path'
 import type { Clock, Dice } from '../../../core/values/clock.js'
 import { present } from '../../../core/values/present.js'
 import { checkOwner } from '../migrations.js'
+import { LANES, PLAIN } from '../rows.js'
 import { BusyRetry } from './busy-retry.js'
 import { Connection } from './connection.js'
 import { loadDriver } from './driver.js'
@@ -46,7 +47,8 @@ export async function health(path: string, runtime: Runtime, search: 'damage' | 
   const now = runtime.clock.now()
   const found = await readOnce(path, runtime, db => {
     const [journalMode] = db.get<[string]>('PRAGMA journal_mode')!
-    const [oldestDueMs, expiredLeases, deltas] = db.get<[number | null, number, number]>(JOBS, now, now, now)!
+    const sql = db.get<[number]>(HAS_LANES)![0] === 1 ? JOBS : JOBS_BEFORE_LANES
+    const [oldestDueMs, expiredLeases, deltas] = db.get<[number | null, number, number]>(sql, now)!
     return {
       journalMode,
       damage: search === 'damage' ? damageOf(db) : undefined,
@@ -72,13 +74,16 @@ export async function versionOf(path: string, runtime: Runtime): Promise<number>
  * Finds the oldest job of each queue and priority through the index that claims use, so that jobs scheduled for later
  * cost nothing.
  */
-const JOBS = `
-  SELECT
-    (SELECT max(? - (SELECT run_at FROM jobs INDEXED BY jobs_waiting WHERE state = 'waiting' AND queue = queues.name
-      AND priority = level.value AND run_at <= ? ORDER BY run_at LIMIT 1))
-      FROM queues, json_each('[0,1,2,3,4,5,6,7,8,9]') AS level),
-    (SELECT count(*) FROM jobs WHERE state = 'running' AND lease_until < ?),
-    (SELECT count(*) FROM deltas)`
+const oldestDue = (line: string): string => `
+  (SELECT max(?1 - (SELECT run_at FROM jobs ${line} AND queue = queues.name
+    AND priority = level.value AND run_at <= ?1 ORDER BY run_at LIMIT 1))
+    FROM queues, json_each('[0,1,2,3,4,5,6,7,8,9]') AS level)`
+const jobsOf = (oldest: string): string => `
+  SELECT ${oldest}, (SELECT count(*) FROM jobs WHERE state = 'running' AND lease_until < ?1), (SELECT count(*) FROM deltas)`
+const JOBS = jobsOf(`(SELECT max(age) FROM (SELECT ${oldestDue(PLAIN)} AS age UNION ALL SELECT ${oldestDue(LANES)}))`)
+/** For files of versions without lanes. */
+const JOBS_BEFORE_LANES = jobsOf(oldestDue(`INDEXED BY jobs_waiting WHERE state = 'waiting'`))
+const HAS_LANES = `SELECT count(*) FROM pragma_table_info('jobs') WHERE name = 'lane'`
 
 function damageOf(db: Connection): readonly string[] {
   const lines = db.all<[string]>(`PRAGMA quick_check(${DAMAGE_MAX})`).map(([line]) => line)

@@ -16,22 +16,28 @@ import {
 } from '../../reads/census.js'
 import type { QueueRecord } from '../../store.js'
 import type { Connection } from '../file/connection.js'
-import { queues } from '../file/settings.js'
+import { lanedNames, queues } from '../file/settings.js'
+import { isClosed, LANES, type Line, PLAIN } from '../rows.js'
 import type { Steps } from './search.js'
 
 // Every priority of a queue is a range of one index; only the first jobs of each range are read.
 
-const LINE = `FROM jobs INDEXED BY jobs_waiting WHERE state = 'waiting' AND queue = ?1 AND priority = ?2`
 const LEVELS = Array.from({ length: PRIORITY_MAX + 1 }, (_, priority) => priority)
-const DUE = `SELECT count(*), total(attempt > 0) FROM (SELECT attempt ${LINE} AND run_at <= ?3 LIMIT ?4)`
+const inLine = (line: Line): string => `FROM jobs ${line} AND queue = ?1 AND priority = ?2`
+const due = (line: Line): string =>
+  `SELECT count(*), total(attempt > 0) FROM (SELECT attempt ${inLine(line)} AND run_at <= ?3 LIMIT ?4)`
 
-/** The counts of a `CensusLine`. Only a later job can be held back. */
-const looked = (range: '<=' | '>'): string => `
-  (SELECT json_array(count(*), total(attempt > 0 AND NOT held), total(held)) FROM (
-    SELECT attempt, ${range === '>' ? 'pass IS NOT NULL' : 'false'} AS held FROM jobs INDEXED BY jobs_waiting
-    WHERE state = 'waiting' AND queue = asked.value AND priority = level.value AND run_at ${range} ?2 LIMIT ?3))`
-const WAITING = `
-  SELECT asked.value, ${looked('<=')}, ${looked('>')}
+/** The counts of a `CensusLine`. A dependency holds later jobs back, and a limit due jobs in lanes. */
+function looked(line: Line, range: '<=' | '>'): string {
+  const isDueHeld = line === LANES ? isClosed('?2') : 'false'
+  return `
+    (SELECT json_array(count(*), total(attempt > 0 AND NOT held), total(held)) FROM (
+      SELECT attempt, ${range === '>' ? 'pass IS NOT NULL' : isDueHeld} AS held FROM jobs ${line}
+      AND queue = asked.value AND priority = level.value AND run_at ${range} ?2 LIMIT ?3))`
+}
+
+const waitingIn = (line: Line): string => `
+  SELECT asked.value, ${looked(line, '<=')}, ${looked(line, '>')}
   FROM json_each(?1) AS asked, json_each('${JSON.stringify(LEVELS)}') AS level`
 /** The number of queues that one statement counts, which blocks the process for a few milliseconds. */
 const QUEUES_AT_ONCE = 100
@@ -47,9 +53,15 @@ export async function census(
 ): Promise<readonly QueueCensus[]> {
   const names = (await recordsOf(steps, asked)).map(censusDraft)
   const most = lineCap(cap, names.length)
+  const laned = await steps(lanedNames)
+  const inLanes = names.filter(({ queue }) => laned.has(toText(queue)))
   for (let from = 0; from < names.length; from += QUEUES_AT_ONCE) {
     const some = names.slice(from, from + QUEUES_AT_ONCE)
-    await steps(db => addWaiting(db, some, most, now))
+    await steps(db => addWaiting(db, some, PLAIN, most, now))
+  }
+  for (let from = 0; from < inLanes.length; from += QUEUES_AT_ONCE) {
+    const some = inLanes.slice(from, from + QUEUES_AT_ONCE)
+    await steps(db => addWaiting(db, some, LANES, most, now))
   }
   await steps(db => addState(db, names, 'running', RUNNING, 2 * cap))
   await steps(db => addState(db, names, 'dead', DEAD, 2 * cap))
@@ -63,10 +75,10 @@ async function recordsOf(steps: Steps, asked: readonly string[] | undefined): Pr
   return records.filter(({ name }) => wanted.has(name))
 }
 
-function addWaiting(db: Connection, drafts: readonly CensusDraft[], most: number, now: number): void {
+function addWaiting(db: Connection, drafts: readonly CensusDraft[], line: Line, most: number, now: number): void {
   const byName = new Map(drafts.map(draft => [toText(draft.queue), draft]))
   const rows = db.all<[queue: string, due: string, later: string]>(
-    WAITING,
+    waitingIn(line),
     JSON.stringify([...byName.keys()]),
     now,
     most + 1,
@@ -93,12 +105,12 @@ function addState(
   for (const draft of drafts) draft[state] = { value: counts.get(draft.queue) ?? 0, isCut }
 }
 
-const COMING = `
+const coming = (line: Line): string => `
   SELECT CAST((run_at - ?3) * ?5 / ?4 AS INTEGER), iif(pass IS NOT NULL, 'blocked', iif(attempt > 0, 'retrying', 'scheduled')),
     count(*)
-  FROM (SELECT run_at, attempt, pass ${LINE} AND run_at > ?3 AND run_at < ?3 + ?4 ORDER BY run_at LIMIT ?6)
+  FROM (SELECT run_at, attempt, pass ${inLine(line)} AND run_at > ?3 AND run_at < ?3 + ?4 ORDER BY run_at LIMIT ?6)
   GROUP BY 1, 2`
-const BEYOND = `SELECT count(*) FROM (SELECT 1 ${LINE} AND run_at >= ?3 LIMIT ?4)`
+const beyond = (line: Line): string => `SELECT count(*) FROM (SELECT 1 ${inLine(line)} AND run_at >= ?3 LIMIT ?4)`
 
 type ComingPhase = 'retrying' | 'scheduled' | 'blocked'
 
@@ -121,29 +133,40 @@ export async function wave(steps: Steps, request: WaveRequest, now: number): Pro
     left: lookAt,
     dueLeft: lookAt,
   }
-  for (const { name } of await recordsOf(steps, queue === undefined ? queue : [queue]))
-    await steps(db => addLines(db, draft, toText(name), request, now))
-  const { retrying, scheduled, blocked, due, beyond, left, dueLeft } = draft
+  const laned = await steps(lanedNames)
+  for (const { name } of await recordsOf(steps, queue === undefined ? queue : [queue])) {
+    await steps(db => addLines(db, draft, toText(name), PLAIN, request, now))
+    if (laned.has(toText(name))) await steps(db => addLines(db, draft, toText(name), LANES, request, now))
+  }
+  const { retrying, scheduled, blocked, left, dueLeft } = draft
   const complete = left >= 0 && dueLeft > 0
-  return { from: now, retrying, scheduled, blocked, due: due.value, beyond: countOf(beyond, lookAt), complete }
+  const counts = { due: draft.due.value, beyond: countOf(draft.beyond, lookAt) }
+  return { from: now, retrying, scheduled, blocked, ...counts, complete }
 }
 
-function addLines(db: Connection, draft: WaveDraft, queue: string, request: WaveRequest, now: number): void {
+function addLines(
+  db: Connection,
+  draft: WaveDraft,
+  queue: string,
+  line: Line,
+  request: WaveRequest,
+  now: number,
+): void {
   const { windowMs, buckets, lookAt } = request
   for (const level of LEVELS) {
     if (draft.left >= 0) {
-      const line = [queue, level, now, windowMs, buckets, draft.left + 1] as const
-      for (const [bucket, phase, count] of db.all<[number, ComingPhase, number]>(COMING, ...line)) {
+      const values = [queue, level, now, windowMs, buckets, draft.left + 1] as const
+      for (const [bucket, phase, count] of db.all<[number, ComingPhase, number]>(coming(line), ...values)) {
         draft[phase][bucket]! += count
         draft.left -= count
       }
     }
     if (draft.dueLeft > 0) {
-      const [looked, again] = db.get<[number, number]>(DUE, queue, level, now, draft.dueLeft)!
+      const [looked, again] = db.get<[number, number]>(due(line), queue, level, now, draft.dueLeft)!
       draft.due.value += again
       draft.dueLeft -= looked
     }
     const room = lookAt + 1 - draft.beyond.value
-    if (room > 0) draft.beyond.value += db.get<[number]>(BEYOND, queue, level, now + windowMs, room)![0]
+    if (room > 0) draft.beyond.value += db.get<[number]>(beyond(line), queue, level, now + windowMs, room)![0]
   }
 }

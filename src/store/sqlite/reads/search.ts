@@ -5,7 +5,7 @@ import type { JobFilter } from '../../store.js'
 import { HTTP_JOB, mayBeOfId, withinJson } from '../../text-search.js'
 import type { Connection } from '../file/connection.js'
 import type { Value } from '../file/driver.js'
-import { ERROR } from '../rows.js'
+import { ERROR, isClosed, LANES, type Line, PLAIN } from '../rows.js'
 
 // The many possible filters have no indexes, because each index would slow down every enqueue, claim and settle. Jobs
 // are stored in the order of their creation and are scanned window by window, with a turn of the event loop in
@@ -30,7 +30,6 @@ const ENDED = `INDEXED BY jobs_ended WHERE finished_at IS NOT NULL AND state <> 
 
 /** The index of each state that has one, with the condition that SQLite needs to use it. */
 export const INDEXES: Readonly<Partial<Record<JobState, string>>> = {
-  waiting: `INDEXED BY jobs_waiting WHERE state = 'waiting'`,
   running: `INDEXED BY jobs_running WHERE state = 'running'`,
   dead: `${ENDED} AND state = 'dead'`,
   cancelled: `${ENDED} AND state = 'cancelled'`,
@@ -69,7 +68,7 @@ export async function* parts(
     yield join('jobs WHERE', named, beyond(way, last), where)
     return
   }
-  const indexes = indexesOf(filter, now)
+  const indexes = await steps(db => indexesOf(db, filter, now))
   const size = isText(filter) ? TEXT_WINDOW : WINDOW
   const [low, high] = await steps(db => keysOf(db, filter))
   let end = way === DOWN ? Math.min(last, high) : Math.max(last, low - 1)
@@ -149,7 +148,7 @@ const isText = ({ text, error }: JobFilter): boolean => text !== undefined || er
 
 /** Like `parts`, for counting: in any order, and from the index alone if it covers the conditions. */
 export async function* countingParts(steps: Steps, filter: JobFilter, now: number): AsyncGenerator<Part> {
-  const indexes = indexesOf(filter, now)
+  const indexes = await steps(db => indexesOf(db, filter, now))
   if (indexes.every(({ answers }) => Object.keys(without(filter, answers)).length === 0) && indexes.length > 0)
     for (const index of indexes) yield join('jobs', index)
   else if (!isText(filter) && !namedBy(filter) && (await steps(db => areFew(db, indexes, filter))))
@@ -181,17 +180,17 @@ const index = (sql: string, answers: readonly string[], ...values: readonly Valu
 })
 
 /** The smallest set of indexes that together contain every match; empty if there is none. */
-function indexesOf(filter: JobFilter, now: number): readonly Index[] {
+function indexesOf(db: Connection, filter: JobFilter, now: number): readonly Index[] {
   const { state, phase, redriveId, scheduleId } = filter
   if (redriveId !== undefined)
     return [index('INDEXED BY jobs_redrive WHERE redrive_id = ?', ['redriveId'], toText(redriveId))]
   if (scheduleId !== undefined)
     return [index('INDEXED BY jobs_schedule WHERE schedule_id = ?', ['scheduleId'], toText(scheduleId))]
   if (isFailedIn(filter)) return [failedIndex(filter)]
-  if (phase !== undefined) return [waitingIndex(filter, now)]
+  if (phase !== undefined) return waitingIndexes(db, filter, now)
   const states = [...new Set([state ?? []].flat())]
-  const found = states.flatMap(one => stateIndex(one, filter, now) ?? [])
-  return found.length === states.length ? found : []
+  const found = states.map(one => (one === 'waiting' ? waitingIndexes(db, filter, now) : stateIndexes(one, filter)))
+  return found.every(indexes => indexes.length > 0) ? found.flat() : []
 }
 
 const FAILED = `(status = 'failed' OR status = 'timed-out' OR status = 'lost')`
@@ -212,16 +211,15 @@ function failedIndex({ failedAfter, failedBefore }: JobFilter): Index {
   return { sql: `WHERE pk IN (SELECT job FROM ${rows})`, values: range.values, answers, rows }
 }
 
-function stateIndex(state: JobState, filter: JobFilter, now: number): Index | undefined {
+function stateIndexes(state: JobState, filter: JobFilter): readonly Index[] {
   const { fingerprint } = filter
-  if (state === 'waiting') return waitingIndex(filter, now)
   if (state === 'dead' && fingerprint !== undefined) {
     const group = `INDEXED BY jobs_group WHERE state = 'dead' AND fingerprint = ?`
-    return endedIn(index(group, ['state', 'fingerprint'], toText(fingerprint)), filter)
+    return [endedIn(index(group, ['state', 'fingerprint'], toText(fingerprint)), filter)]
   }
   const sql = INDEXES[state]
-  if (sql === undefined) return undefined
-  return state === 'running' ? index(sql, ['state']) : endedIn(index(sql, ['state']), filter)
+  if (sql === undefined) return []
+  return [state === 'running' ? index(sql, ['state']) : endedIn(index(sql, ['state']), filter)]
 }
 
 /** The indexes on ended jobs are sorted by the time of the end. */
@@ -235,23 +233,31 @@ function endedIn({ sql, values, answers }: Index, { finishedAfter, finishedBefor
   }
 }
 
-const DUE = `state = 'waiting' AND priority IN (0, 1, 2, 3, 4, 5, 6, 7, 8, 9)`
+const HAS_LANES = `SELECT EXISTS (SELECT 1 FROM jobs ${LANES})`
 
-function waitingIndex({ phase, dependency, queue }: JobFilter, now: number): Index {
+/** Jobs that wait in lanes have an index of their own; nearly always there are none. */
+function waitingIndexes(db: Connection, filter: JobFilter, now: number): readonly Index[] {
+  const { phase, dependency } = filter
   const state = phase ? [] : ['state']
-  if (dependency !== undefined)
-    return index(
-      `INDEXED BY jobs_dependency WHERE state = 'waiting' AND dependency = ?`,
-      [...state, 'dependency'],
-      toText(dependency),
-    )
+  if (dependency !== undefined) {
+    const sql = `INDEXED BY jobs_dependency WHERE state = 'waiting' AND dependency = ?`
+    return [index(sql, [...state, 'dependency'], toText(dependency))]
+  }
+  const lines = db.get<[number]>(HAS_LANES)![0] === 1 ? ([PLAIN, LANES] as const) : ([PLAIN] as const)
+  return lines.map(line => lineIndex(line, filter, now))
+}
+
+const LEVELS = 'priority IN (0, 1, 2, 3, 4, 5, 6, 7, 8, 9)'
+
+function lineIndex(line: Line, { phase, queue }: JobFilter, now: number): Index {
+  const state = phase ? [] : ['state']
   if (phase === 'queued') {
     const queues = queue === undefined ? 'IN (SELECT name FROM queues)' : '= ?'
     const values = queue === undefined ? [now] : [toText(queue), now]
-    return index(`INDEXED BY jobs_waiting WHERE queue ${queues} AND ${DUE} AND run_at <= ?`, [], ...values)
+    return index(`${line} AND queue ${queues} AND ${LEVELS} AND run_at <= ?`, [], ...values)
   }
-  if (queue === undefined) return index(INDEXES.waiting!, state)
-  return index(`${INDEXES.waiting} AND queue = ?`, [...state, 'queue'], toText(queue))
+  if (queue === undefined) return index(line, state)
+  return index(`${line} AND queue = ?`, [...state, 'queue'], toText(queue))
 }
 
 /** Whether the indexes have so few entries that reading all of them takes no longer than a few windows. */
@@ -274,15 +280,17 @@ function namedBy({ ids, key }: JobFilter): Fragment | undefined {
   return undefined
 }
 
-/** One term of the time, as in `phaseOf`: the dependency holds a later job back, a paused queue a due one. */
-const IS_BLOCKED = `CASE WHEN run_at > ? THEN pass IS NOT NULL
-  ELSE EXISTS (SELECT 1 FROM queues WHERE name = jobs.queue AND paused = 1) END`
+const IS_HELD_BACK = `(EXISTS (SELECT 1 FROM queues WHERE name = jobs.queue AND paused = 1)
+  OR (lane IS NOT NULL AND ${isClosed('?')}))`
+/** Every term is the time, as in `phaseOf`: the dependency holds a later job back, a paused queue or a limit a due one. */
+const IS_BLOCKED = `CASE WHEN run_at > ? THEN pass IS NOT NULL ELSE ${IS_HELD_BACK} END`
 const PHASES: Readonly<Record<NonNullable<JobFilter['phase']>, string>> = {
   scheduled: 'attempt = 0 AND pass IS NULL AND +run_at > ?',
-  queued: `attempt = 0 AND +run_at <= ? AND NOT EXISTS (SELECT 1 FROM queues WHERE name = jobs.queue AND paused = 1)`,
+  queued: `attempt = 0 AND +run_at <= ? AND NOT ${IS_HELD_BACK}`,
   retrying: `attempt > 0 AND NOT ${IS_BLOCKED}`,
   blocked: IS_BLOCKED,
 }
+const termsOf = (sql: string, now: number): number[] => Array.from({ length: sql.split('?').length - 1 }, () => now)
 
 /** The filter as SQL. A unary plus keeps the planner from choosing another index. */
 function whereOf(filter: JobFilter, now: number): Fragment {
@@ -294,7 +302,10 @@ function whereOf(filter: JobFilter, now: number): Fragment {
   }
   if (filter.state !== undefined)
     add('+state IN (SELECT value FROM json_each(?))', JSON.stringify([filter.state].flat()))
-  if (filter.phase !== undefined) add(`(+state = 'waiting' AND ${PHASES[filter.phase]})`, now)
+  if (filter.phase !== undefined) {
+    const phase = PHASES[filter.phase]
+    add(`(+state = 'waiting' AND ${phase})`, ...termsOf(phase, now))
+  }
   if (filter.queue !== undefined) add('+queue = ?', toText(filter.queue))
   if (filter.name !== undefined) add('name = ?', toText(filter.name))
   if (filter.tenantId !== undefined) add('tenant_id = ?', toText(filter.tenantId))

@@ -12,11 +12,11 @@ import {
 } from '../../reads/waiting.js'
 import type { Connection } from '../file/connection.js'
 import type { Value } from '../file/driver.js'
-import { queues } from '../file/settings.js'
-import { fromHex } from '../rows.js'
+import { lanedNames, queues } from '../file/settings.js'
+import { fromHex, LANES, type Line, PLAIN } from '../rows.js'
 import type { Steps } from './search.js'
 
-const LINE = `FROM jobs INDEXED BY jobs_waiting WHERE state = 'waiting' AND queue = ? AND priority = ?`
+const inLine = (line: Line): string => `FROM jobs ${line} AND queue = ? AND priority = ?`
 const DEPENDENCY = `FROM jobs INDEXED BY jobs_dependency WHERE dependency IS NOT NULL AND state = 'waiting' AND dependency = ?`
 
 interface Draft {
@@ -33,9 +33,12 @@ export async function waiting(steps: Steps, request: WaitingRequest, now: number
       .map(({ name }) => name)
       .filter(name => (queue === undefined || name === queue) && name !== exceptQueue)
     const most = waitingLine(lookAt, names.length)
+    const laned = await steps(lanedNames)
     for (const name of names) {
-      for (let priority = 0; priority <= PRIORITY_MAX; priority++)
-        await steps(db => addRange(db, draft, LINE, [toText(name), priority], most, request, now))
+      for (const line of laned.has(toText(name)) ? ([PLAIN, LANES] as const) : ([PLAIN] as const)) {
+        for (let priority = 0; priority <= PRIORITY_MAX; priority++)
+          await steps(db => addRange(db, draft, inLine(line), [toText(name), priority], most, request, now))
+      }
     }
   } else await steps(db => addRange(db, draft, DEPENDENCY, [toText(dependency)], lookAt, request, now))
   const { groups, isCut } = draft

@@ -1,14 +1,17 @@
+import type { QueueLimits } from '../../../core/partition/limits.js'
 import { fromText, toText, toTextOrNull } from '../../columns.js'
 import type { JobDraft } from '../../job-columns.js'
 import { beginsWithClaim, NAMED_DUE_MAX, policyIdOf } from '../../run.js'
 import type { Claim, Claimed, ClaimRequest } from '../../store.js'
 import type { Connection } from '../file/connection.js'
-import { FACT_COLUMNS, FACT_COUNT, type FactRow, readFacts } from '../rows.js'
+import { readTurn } from '../file/settings.js'
+import { FACT_COLUMNS, FACT_COUNT, type FactRow, PLAIN, readFacts } from '../rows.js'
+import { leaveLanes, sortWaiting } from './lanes.js'
 import type { RowidCache } from './rowid-cache.js'
+import { type LimitedQueue, nextTurnAt, takeQueueTurns } from './turns.js'
 
 const LINE = `
-  FROM jobs INDEXED BY jobs_waiting
-  WHERE state = 'waiting' AND queue = ? AND priority = ? AND run_at <= ? AND (deadline IS NULL OR deadline > ?)
+  FROM jobs ${PLAIN} AND queue = ? AND priority = ? AND run_at <= ? AND (deadline IS NULL OR deadline > ?)
   ORDER BY run_at, pk LIMIT ?`
 
 const DUE = `SELECT ${FACT_COLUMNS} ${LINE}`
@@ -23,8 +26,7 @@ const DUE_NAMED = `
   ) ORDER BY run_at, pk`
 
 /** The next lower priority of a queue with a waiting job, found in one index step. */
-const PRIORITY_BELOW = `
-  SELECT max(priority) FROM jobs INDEXED BY jobs_waiting WHERE state = 'waiting' AND queue = ? AND priority < ?`
+const PRIORITY_BELOW = `SELECT max(priority) FROM jobs ${PLAIN} AND queue = ? AND priority < ?`
 
 /**
  * The unary plus makes the planner use the primary key. `OR ROLLBACK` saves SQLite a copy of every page for this one
@@ -38,19 +40,72 @@ const TAKE = `
 const HELD = `SELECT ${FACT_COLUMNS}, worker_id, lease_until FROM jobs INDEXED BY jobs_running
   WHERE state = 'running' AND token = ?`
 
-const NEXT_DUE = `
-  SELECT min(run_at) FROM jobs INDEXED BY jobs_waiting
-  WHERE state = 'waiting' AND queue = ? AND priority = ? AND run_at > ?`
+const NEXT_DUE = `SELECT min(run_at) FROM jobs ${PLAIN} AND queue = ? AND priority = ? AND run_at > ?`
+
+/** The queues that a claim does not treat like others. */
+const SETTINGS = `SELECT name, paused, limits, open_at, pace FROM queues WHERE paused = 1 OR laned = 1`
+type SettingsRow = [name: string, paused: number, limits: string | null, openAt: number | null, pace: string | null]
+
+/** When to look again at partitions that are open, but from which this claim could take nothing. */
+const LOOK_AGAIN_MS = 25
 
 export function claim(db: Connection, rowids: RowidCache, request: ClaimRequest, now: number): Claim {
   // The answer to an earlier claim with this token was lost: return the same jobs.
   const again = heldBy(db, request.token)
   if (again.length > 0) return { now, jobs: again }
-  const paused = new Set(db.all<[string]>('SELECT name FROM queues WHERE paused = 1').map(([name]) => name))
-  const queues = [...new Set(request.queues)].map(toText).filter(name => !paused.has(name))
-  const jobs = take(db, rowids, due(db, queues, now, request), request, now)
-  const nextDueAt = jobs.length < request.limit ? nextDue(db, queues, now) : undefined
+  const settings = new Map(db.all<SettingsRow>(SETTINGS).map(row => [row[0], row]))
+  const open = [...new Set(request.queues)].map(toText).filter(name => settings.get(name)?.[1] !== 1)
+  const laned = settings.size === 0 ? [] : open.map(name => settings.get(name)).filter(row => row !== undefined)
+  if (laned.length > 0) return claimLanes(db, rowids, request, open, laned, now)
+  const jobs = take(db, rowids, due(db, open, now, request, request.limit), request, now)
+  const nextDueAt = jobs.length < request.limit ? nextDue(db, open, now) : undefined
   return nextDueAt === undefined ? { now, jobs } : { now, jobs, nextDueAt }
+}
+
+/** Queues with limits share a claim with the others, so that neither keeps the other waiting. */
+function claimLanes(
+  db: Connection,
+  rowids: RowidCache,
+  request: ClaimRequest,
+  open: readonly string[],
+  laned: readonly SettingsRow[],
+  now: number,
+): Claim {
+  const { limit, names } = request
+  const limited = laned.flatMap(row => limitedQueue(row) ?? [])
+  const others = open.filter(name => !limited.some(queue => queue.name === name))
+  const left = laned.filter(([, , limits]) => limits === null).map(([name]) => leaveLanes(db, name))
+  // Jobs without a lane are not known to their partition, so a queue starts nothing before all of them are sorted.
+  const sorted = limited.filter(({ name }) => sortWaiting(db, name, now))
+  const jobs: Claimed[] = []
+  const start = (rows: readonly FactRow[]): void => void jobs.push(...take(db, rowids, rows, request, now))
+  const takeTurnsOf = (room: number): void => {
+    const end = jobs.length + room
+    for (const [index, queue] of sorted.entries()) {
+      const share = Math.ceil((end - jobs.length) / (sorted.length - index))
+      takeQueueTurns(db, queue, share, now, names, start)
+    }
+  }
+  takeTurnsOf(others.length === 0 ? limit : Math.ceil(limit / 2))
+  start(due(db, others, now, request, limit - jobs.length))
+  takeTurnsOf(limit - jobs.length)
+  jobs.sort(byPriority)
+  if (jobs.length === limit) return { now, jobs }
+  const isBehind = sorted.length < limited.length || left.includes(false)
+  const next = [isBehind ? now : undefined, nextDue(db, others, now), ...sorted.map(queue => nextTurn(db, queue, now))]
+  const times = next.filter(at => at !== undefined)
+  return times.length === 0 ? { now, jobs } : { now, jobs, nextDueAt: Math.min(...times) }
+}
+
+function limitedQueue([name, , limits, openAt, pace]: SettingsRow): LimitedQueue | undefined {
+  if (limits === null) return undefined
+  return { name, limits: JSON.parse(limits) as QueueLimits, state: readTurn(openAt, pace), started: 0 }
+}
+
+function nextTurn(db: Connection, { name, started }: LimitedQueue, now: number): number | undefined {
+  const at = nextTurnAt(db, name)
+  if (at === undefined || at > now) return at
+  return started > 0 ? now : now + LOOK_AGAIN_MS
 }
 
 export function heldBy(db: Connection, token: string): Claimed[] {
@@ -59,14 +114,24 @@ export function heldBy(db: Connection, token: string): Claimed[] {
     const workerId = fromText(row[FACT_COUNT] as string)
     return { ...readFacts(row), token, workerId, leaseUntil: row[FACT_COUNT + 1] as number }
   })
-  return jobs.sort((a, b) => b.priority - a.priority || a.runAt - b.runAt)
+  return jobs.sort(byPriority)
+}
+
+function byPriority(a: Claimed, b: Claimed): number {
+  return b.priority - a.priority || a.runAt - b.runAt
 }
 
 /**
  * Walks down the priorities and reads the due jobs of each from the index, so that neither ended jobs nor jobs
  * scheduled for later cost anything.
  */
-function due(db: Connection, queues: readonly string[], now: number, { limit, names }: ClaimRequest): FactRow[] {
+function due(
+  db: Connection,
+  queues: readonly string[],
+  now: number,
+  { names }: ClaimRequest,
+  limit: number,
+): FactRow[] {
   const list = names && JSON.stringify(names.list.map(toText))
   const line = (queue: string, priority: number, room: number): FactRow[] =>
     names

@@ -1,9 +1,10 @@
 import { timeOf } from '../../../core/job/run-time.js'
-import { toText, toTextOrNull } from '../../columns.js'
+import { fromText, toText, toTextOrNull } from '../../columns.js'
 import type { DeferRequest, Deferred } from '../../store.js'
 import type { Connection } from '../file/connection.js'
 import type { Value } from '../file/driver.js'
 import { ID } from '../rows.js'
+import { LaneDraft } from './lanes.js'
 
 export function defer(
   db: Connection,
@@ -22,15 +23,19 @@ export function defer(
   if (only.retriesOnly) add('attempt > 0')
   if (only.repeatableOnly) add('at_most_once = 0')
   if (only.exceptId !== undefined) add(`id IS NOT ${ID}`, only.exceptId)
-  const rows = db.all<[pk: number, runAt: number]>(
-    `SELECT pk, run_at FROM jobs INDEXED BY jobs_dependency WHERE ${conditions.join(' AND ')} ORDER BY run_at, id LIMIT ?`,
+  const rows = db.all<[pk: number, runAt: number, queue: string, lane: string | null]>(
+    `SELECT pk, run_at, queue, lane FROM jobs INDEXED BY jobs_dependency WHERE ${conditions.join(' AND ')}
+     ORDER BY run_at, id LIMIT ?`,
     ...values,
     delaysMs.length,
   )
-  for (const [index, [pk, runAt]] of rows.entries()) {
+  const lanes = new LaneDraft()
+  for (const [index, [pk, runAt, queue, lane]] of rows.entries()) {
     const at = timeOf({ delayMs: delaysMs[index]! }, now)
     const later = 'pass' in from ? at : Math.max(at, runAt)
     db.run('UPDATE jobs SET run_at = ?, pass = ? WHERE pk = ?', later, pass, pk)
+    if (lane !== null) lanes.change(fromText(queue), fromText(lane))
   }
+  lanes.write(db, now)
   return { moved: rows.length }
 }

@@ -1,10 +1,12 @@
 import { timeOf } from '../../../core/job/run-time.js'
+import { partitionOf } from '../../../core/partition/limits.js'
 import { fromText, toTags, toText, toTextOrNull } from '../../columns.js'
 import type { DeltaDraft } from '../../delta.js'
 import { columnNames, GIVEN_COLUMNS, givenValue } from '../../job-columns.js'
 import type { Enqueued, NewJob } from '../../store.js'
 import type { Connection } from '../file/connection.js'
 import { fromHex, ID } from '../rows.js'
+import { isLimited, LaneDraft } from './lanes.js'
 
 /** In characters. A longer payload is stored in its own table, so that claim and settle do not rewrite it. */
 export const INLINE_PAYLOAD_MAX = 400
@@ -19,24 +21,34 @@ const INSERT_PLAIN_JOB = `INSERT INTO jobs (${FACTS}) VALUES (${FACT_VALUES}) ON
 const RARE = GIVEN_COLUMNS.filter(({ field }) => field !== 'policyId')
 
 const INSERT_JOB = `
-  INSERT INTO jobs (${FACTS}, tags, ${columnNames(RARE)}) VALUES (${FACT_VALUES}, ?, ${RARE.map(() => '?').join(', ')})
+  INSERT INTO jobs (${FACTS}, lane, tags, ${columnNames(RARE)})
+  VALUES (${FACT_VALUES}, ?, ?, ${RARE.map(() => '?').join(', ')})
   ON CONFLICT (id) DO NOTHING`
 
 export function enqueue(db: Connection, jobs: readonly NewJob[], now: number, delta: DeltaDraft): Enqueued[] {
   let queue: string | undefined
+  let lanes: LaneDraft | undefined
+  let hasLanes = false
   const before = lastKey(db)
   const inserted: NewJob[] = []
   const answers = jobs.map((job): Enqueued => {
     if (job.queue !== queue) {
       queue = job.queue
       db.do('INSERT INTO queues (name) VALUES (?) ON CONFLICT (name) DO NOTHING', toText(queue))
+      hasLanes = isLimited(db, queue)
     }
     const known = job.key === undefined && job.unique === undefined ? undefined : existing(db, job, now)
     if (known) return known
-    insert(db, job, now)
+    const lane = hasLanes ? partitionOf(job) : undefined
+    if (lane !== undefined) {
+      lanes ??= new LaneDraft()
+      lanes.arrive(job.queue, lane, timeOf(job.runAt, now))
+    }
+    insert(db, job, now, lane)
     inserted.push(job)
     return { status: 'created', id: job.id }
   })
+  lanes?.write(db, now)
   for (const job of createdOf(db, inserted, before)) delta.enqueued(job)
   return answers
 }
@@ -56,18 +68,19 @@ function lastKey(db: Connection): number {
   return db.get<[number | null]>('SELECT max(pk) FROM jobs')![0] ?? 0
 }
 
-function insert(db: Connection, job: NewJob, now: number): void {
+function insert(db: Connection, job: NewJob, now: number, lane: string | undefined): void {
   const payload = toText(job.payload)
   const inline = payload.length <= INLINE_PAYLOAD_MAX
   const atMostOnce = job.delivery === 'at-most-once' ? 1 : 0
   const facts = [job.id, toText(job.name), toText(job.queue), job.priority, timeOf(job.runAt, now), atMostOnce] as const
   const policyId = toTextOrNull(job.policyId)
-  if (inline && isPlain(job)) {
+  if (inline && lane === undefined && isPlain(job)) {
     db.do(INSERT_PLAIN_JOB, ...facts, now, policyId, payload)
     return
   }
   const rare = RARE.map(column => givenValue(column, job, now))
-  const created = db.run(INSERT_JOB, ...facts, now, policyId, inline ? payload : null, toTags(job.tags), ...rare)
+  const common = [policyId, inline ? payload : null, toTextOrNull(lane), toTags(job.tags)] as const
+  const created = db.run(INSERT_JOB, ...facts, now, ...common, ...rare)
   if (created === 0) return
   if (!inline) db.do('INSERT INTO payloads (job, payload) VALUES (last_insert_rowid(), ?)', payload)
   if (job.key !== undefined) remember(db, job, job.key)

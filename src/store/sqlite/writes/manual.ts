@@ -1,5 +1,6 @@
 import type { JobChange } from '../../../core/job/changes.js'
 import type { DeathReason, Job } from '../../../core/job/job.js'
+import { partitionOf } from '../../../core/partition/limits.js'
 import { present } from '../../../core/values/present.js'
 import { planChanges } from '../../change.js'
 import { fromText, toText } from '../../columns.js'
@@ -13,6 +14,7 @@ import type { Ended } from '../reads/old-jobs.js'
 import { type FactRow, fromHex, ID, JOB_COLUMNS, readJob } from '../rows.js'
 import { enqueue, INLINE_PAYLOAD_MAX, LIVE_UNIQUE } from './enqueue.js'
 import { releaseErrors } from './errors.js'
+import { isLimited, LaneDraft } from './lanes.js'
 
 function findRow(db: Connection, id: string): FactRow | undefined {
   return db.get<FactRow>(`SELECT ${JOB_COLUMNS} FROM jobs WHERE id = ${ID}`, id)
@@ -42,9 +44,21 @@ export function change(
   }
   const locked = { now, find: findLocked, liveUnique: (job: Job) => liveUnique(db, job, job.unique!) }
   const plan = planChanges(ids, decide, following, locked, delta)
-  for (const write of plan.writes) writeJob(db, keys.get(write.next.id)!, write)
+  const lanes = new LaneDraft()
+  for (const write of plan.writes) {
+    const sorted = { ...write, next: inLane(db, write.next) }
+    writeJob(db, keys.get(write.next.id)!, sorted)
+    for (const { queue, lane } of [sorted.before, sorted.next]) if (lane !== undefined) lanes.change(queue, lane)
+  }
+  lanes.write(db, now)
   if (plan.following.length > 0) enqueue(db, plan.following, now, delta)
   return plan.answers
+}
+
+/** A job that waits again, or in another queue, waits in the lane of its partition. */
+function inLane(db: Connection, job: Job): Job {
+  const isSorted = job.state !== 'waiting' || job.lane !== undefined || !isLimited(db, job.queue)
+  return isSorted ? job : { ...job, lane: partitionOf(job) }
 }
 
 function writeJob(db: Connection, pk: number, write: JobWrite): void {
@@ -94,9 +108,22 @@ export function remove(db: Connection, id: string, now: number, delta: DeltaDraf
   if (!isRemovable(job, which)) return { id, status: 'refused', job }
   const [pk] = db.get<[number]>(`SELECT pk FROM jobs WHERE id = ${ID}`, id)!
   forget(db, [pk], now + REMOVED_KEY_MS)
+  if (job.lane !== undefined) openLanes(db, [[job.queue, job.lane]], now)
   delta.removed(job)
   return { id, status: 'changed', job }
 }
+
+function openLanes(db: Connection, lanes: readonly (readonly [queue: string, lane: string])[], now: number): void {
+  const draft = new LaneDraft()
+  for (const [queue, lane] of lanes) draft.change(queue, lane)
+  draft.write(db, now)
+}
+
+/** A partition without waiting jobs is only kept for its rates. */
+const FORGET_PARTITIONS = `
+  DELETE FROM partitions WHERE (queue, name) IN (
+    SELECT queue, name FROM partitions INDEXED BY partitions_idle WHERE open_at IS NULL AND idle_at <= ?
+    ORDER BY idle_at LIMIT ?)`
 
 /** `candidates` come from an earlier read, so the write checks again whether they are still old and ended. */
 export function prune(
@@ -111,7 +138,7 @@ export function prune(
     const age = request.olderThanMs[state]
     if (age === undefined || candidates[state].length === 0) continue
     const rows = db.all<PrunedRow>(
-      `SELECT pk, hex(id), queue, name, tenant_id, reason, fingerprint FROM jobs
+      `SELECT pk, hex(id), queue, name, tenant_id, reason, fingerprint, lane FROM jobs
        WHERE pk IN (SELECT value FROM json_each(?)) AND +state = ? AND finished_at <= ?`,
       JSON.stringify(candidates[state]),
       state,
@@ -120,8 +147,16 @@ export function prune(
     for (const row of rows) delta.removed(prunedOf(row, state))
     const keys = rows.map(([pk]) => pk)
     forget(db, keys, now + request.keyMs)
+    // A dead letter may have stopped its partition.
+    const lanes = state === 'dead' ? rows.flatMap(row => (row[7] === null ? [] : [[row[2], row[7]] as const])) : []
+    openLanes(
+      db,
+      lanes.map(([queue, lane]) => [fromText(queue), fromText(lane)]),
+      now,
+    )
     pruned[state] = keys.length
   }
+  db.run(FORGET_PARTITIONS, now, request.limit)
   const keys = db.run(
     `DELETE FROM keys WHERE (key, name, tenant) IN
        (SELECT key, name, tenant FROM keys WHERE expires_at <= ? ORDER BY expires_at LIMIT ?)`,
@@ -139,6 +174,7 @@ type PrunedRow = [
   tenantId: string | null,
   reason: DeathReason | null,
   fingerprint: string | null,
+  lane: string | null,
 ]
 
 function prunedOf([, id, queue, name, tenantId, reason, fingerprint]: PrunedRow, state: Ended) {

@@ -1,4 +1,5 @@
 import type { JobState } from '../../../core/job/job.js'
+import { present } from '../../../core/values/present.js'
 import { fromText, toCounters, toDecision, toErrorJson, toText, toTextOrNull } from '../../columns.js'
 import type { DeltaDraft } from '../../delta.js'
 import { isPlainSuccess } from '../../history.js'
@@ -7,8 +8,10 @@ import type { RunEnd, Settled, Settlement } from '../../store.js'
 import type { Connection } from '../file/connection.js'
 import type { Value } from '../file/driver.js'
 import type { Session } from '../file/session.js'
+import { ID } from '../rows.js'
 import { enqueue } from './enqueue.js'
 import { ErrorTexts } from './errors.js'
+import { isLaned, LaneDraft } from './lanes.js'
 
 type Ended = Extract<RunEnd, { kind: 'ended' }>
 
@@ -128,7 +131,35 @@ export function settleAll(
   }
   write()
   errors.count()
+  settleLanes(db, settlements, answers, now)
   return answers
+}
+
+/** Opens the lanes whose runs have ended. A job that was claimed before its queue had limits does not know its lane. */
+function settleLanes(
+  db: Connection,
+  settlements: readonly Settlement[],
+  answers: readonly Settled[],
+  now: number,
+): void {
+  let lanes: LaneDraft | undefined
+  for (const [place, settlement] of settlements.entries()) {
+    const answer = answers[place]!
+    const { queue, lease, spent, lesson } = settlement
+    if (answer.status !== 'settled' || (settlement.lane === undefined && !isLaned(db, queue))) continue
+    const lane = settlement.lane ?? laneOf(db, lease.id)
+    if (lane === undefined) continue
+    lanes ??= new LaneDraft()
+    if (answer.state === 'waiting') lanes.change(queue, lane)
+    else lanes.free(queue, lane)
+    if (spent || lesson) lanes.note({ queue, partition: lane, at: now, ...present({ spent, lesson }) })
+  }
+  lanes?.write(db, now)
+}
+
+function laneOf(db: Connection, id: string): string | undefined {
+  const lane = db.get<[string | null]>(`SELECT lane FROM jobs WHERE id = ${ID}`, id)?.[0] ?? null
+  return lane === null ? undefined : fromText(lane)
 }
 
 function endAlike({ settlement, change }: Ending, other: Ending): boolean {
