@@ -126,6 +126,8 @@ async function empty(schema: string): Promise<void> {
     'keys',
     'policies',
     'queues',
+    'partitions',
+    'partition_notes',
     'deltas',
     'records',
   ]

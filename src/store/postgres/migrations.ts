@@ -233,6 +233,56 @@ export const MIGRATIONS: readonly string[] = [
   ALTER TABLE @attempts ADD COLUMN error_hash uuid;
   CREATE INDEX attempts_error ON @attempts (error_hash) WHERE error_hash IS NOT NULL;
   `,
+  // The new columns are NULL: only the index on waiting jobs is built anew, and the other indexes are empty.
+  `
+  SET LOCAL lock_timeout = ${TABLE_LOCK_MS};
+  -- lane: the partition in which a job of a queue with limits waits and runs; NULL in all other queues
+  ALTER TABLE @jobs ADD COLUMN partition text COLLATE "C", ADD COLUMN units text COLLATE "C",
+    ADD COLUMN lane text COLLATE "C";
+  ALTER TABLE @jobs ALTER COLUMN partition SET STATISTICS 0, ALTER COLUMN units SET STATISTICS 0;
+  -- jobs in lanes are not among those that claims of other jobs look at
+  DROP INDEX @jobs_waiting;
+  CREATE INDEX jobs_waiting ON @jobs (queue, priority, run_at, pk) WHERE state = 'waiting' AND lane IS NULL;
+  CREATE INDEX jobs_waiting_laned ON @jobs (queue, priority, run_at, pk) WHERE state = 'waiting' AND lane IS NOT NULL;
+  CREATE INDEX jobs_lane ON @jobs (queue, lane, priority DESC, run_at, pk)
+    WHERE state = 'waiting' AND lane IS NOT NULL;
+  CREATE INDEX jobs_lane_order ON @jobs (queue, lane, pk) WHERE state = 'waiting' AND lane IS NOT NULL;
+  CREATE INDEX jobs_lane_running ON @jobs (queue, lane) WHERE state = 'running' AND lane IS NOT NULL;
+  CREATE INDEX jobs_lane_dead ON @jobs (queue, lane, pk)
+    WHERE state = 'dead' AND lane IS NOT NULL AND reason IS DISTINCT FROM 'discarded';
+
+  -- limits: JSON; open_at and turn: the state of the queue's own limit; laned: there may be jobs in lanes;
+  -- bound, ordered, stops: what statements need to know of the limits
+  ALTER TABLE @queues ADD COLUMN limits text COLLATE "C", ADD COLUMN open_at bigint, ADD COLUMN turn text COLLATE "C",
+    ADD COLUMN laned boolean NOT NULL DEFAULT false, ADD COLUMN bound boolean NOT NULL DEFAULT false,
+    ADD COLUMN ordered boolean NOT NULL DEFAULT false, ADD COLUMN stops boolean NOT NULL DEFAULT false;
+
+  -- a claim locks the rows of the partitions that it looks at; fillfactor: they are updated again and again
+  CREATE TABLE @partitions (
+    open_at bigint,
+    queue text COLLATE "C" NOT NULL,
+    name text COLLATE "C" NOT NULL,
+    body text COLLATE "C",
+    PRIMARY KEY (queue, name)
+  ) WITH (
+    fillfactor = 50,
+    autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000, autovacuum_vacuum_cost_delay = 0
+  );
+  CREATE INDEX partitions_open ON @partitions (queue, open_at, name) WHERE open_at IS NOT NULL;
+
+  -- what happened to jobs in lanes since a claim looked at their partition
+  CREATE TABLE @partition_notes (
+    pk bigint GENERATED ALWAYS AS IDENTITY,
+    at bigint NOT NULL,
+    queue text COLLATE "C" NOT NULL,
+    name text COLLATE "C" NOT NULL,
+    body text COLLATE "C",
+    PRIMARY KEY (queue, pk)
+  ) WITH (
+    autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000, autovacuum_vacuum_cost_delay = 0
+  );
+  CREATE INDEX partition_notes_name ON @partition_notes (queue, name);
+  `,
 ]
 
 export const SCHEMA_VERSION = MIGRATIONS.length

@@ -24,6 +24,8 @@ import type {
   LeaseStatus,
   Migration,
   NewJob,
+  PartitionQuery,
+  PartitionRecord,
   PolicyRecord,
   PruneReport,
   PruneRequest,
@@ -45,6 +47,9 @@ import * as settings from './connection/settings.js'
 import { SharedCommit } from './connection/shared-commit.js'
 import { sharesOf } from './connection/shares.js'
 import { channelOf, FROM_A_TRANSACTION, Listener, Notifier } from './connection/wake.js'
+import { claim, claimAlong } from './lanes/claim.js'
+import { KnownLanes } from './lanes/known.js'
+import { partitions } from './lanes/partitions.js'
 import { migrate } from './migrations.js'
 import { backlog } from './reads/backlog.js'
 import { census, wave } from './reads/census.js'
@@ -54,7 +59,7 @@ import * as read from './reads/read.js'
 import { waiting } from './reads/waiting.js'
 import * as records from './records.js'
 import { change, overdue } from './writes/change.js'
-import { claim, claimAlong, held } from './writes/claim.js'
+import { held } from './writes/claim.js'
 import { Watermarks } from './writes/claim-watermark.js'
 import { defer } from './writes/defer.js'
 import { fold } from './writes/deltas.js'
@@ -107,6 +112,7 @@ export class PostgresStore implements Store {
   readonly #listenUrl: string | false | undefined
   readonly #queues: settings.KnownQueues
   readonly #watermarks: Watermarks
+  readonly #lanes = new KnownLanes()
   /** The last enqueue; a claim of the same moment may share its transaction. */
   #sharedCommit: SharedCommit | undefined
   /** The notification that a caller's transaction sends when it commits. */
@@ -129,7 +135,7 @@ export class PostgresStore implements Store {
     const onAwait = (): void => this.#notifier.awaited()
     this.#listener = listenUrl === false ? undefined : new Listener(this.#db, source, listenUrl, onAwait)
     if (connections.isGuarded) this.guard = given => guard(this.#db, this.#place, given)
-    this.#queues = new settings.KnownQueues(this.#db)
+    this.#queues = new settings.KnownQueues(this.#db, this.#lanes)
     this.#watermarks = new Watermarks(clock)
     this.#notification = notifyInTransactions ? [channelOf(schema), FROM_A_TRANSACTION] : undefined
   }
@@ -161,12 +167,12 @@ export class PostgresStore implements Store {
   enqueue(jobs: readonly NewJob[], tx?: unknown): Promise<readonly Enqueued[]> {
     return this.#verb(async db => {
       if (jobs.length === 0) return []
-      if (tx !== undefined) return enqueueWithin(db, tx, jobs, this.#notification)
+      if (tx !== undefined) return enqueueWithin(db, tx, jobs, this.#lanes, this.#notification)
       const sharedCommit = new SharedCommit()
       this.#sharedCommit = sharedCommit
       try {
         await this.#queues.add(jobs.map(({ queue }) => queue))
-        const answers = await enqueue(db, jobs, this.#notifier, sharedCommit)
+        const answers = await enqueue(db, jobs, this.#lanes, this.#notifier, sharedCommit)
         if (jobs.some(({ runAt }) => 'at' in runAt)) this.#watermarks.reset()
         return answers
       } catch (error) {
@@ -180,7 +186,7 @@ export class PostgresStore implements Store {
     return this.#verb(async db => {
       const jobs = firings.flatMap(firing => firing.jobs)
       await this.#queues.add(jobs.map(({ queue }) => queue))
-      const answers = await fire(db, firings)
+      const answers = await fire(db, firings, this.#lanes)
       if (jobs.some(({ runAt }) => 'at' in runAt)) this.#watermarks.reset()
       if (jobs.length > 0 && answers.some(({ status }) => status === 'written'))
         this.#notifier.notify(jobs.map(({ runAt }) => runAt))
@@ -190,8 +196,9 @@ export class PostgresStore implements Store {
 
   claim(request: ClaimRequest): Promise<Claim> {
     return this.#verb(async db => {
-      const along = request.isAlong ? await claimAlong(db, this.#watermarks, request, this.#sharedCommit) : undefined
-      const answer = along ?? (await claim(db, this.#watermarks, request))
+      const memory = { watermarks: this.#watermarks, lanes: this.#lanes }
+      const along = request.isAlong ? await claimAlong(db, memory, request, this.#sharedCommit) : undefined
+      const answer = along ?? (await claim(db, memory, request))
       // The list of queues is only informational: a failure must not lose the claimed jobs.
       await this.#queues.add(answer.jobs.map(({ queue }) => queue)).catch(() => undefined)
       return answer
@@ -216,14 +223,15 @@ export class PostgresStore implements Store {
 
   settle(settlements: readonly Settlement[], tx?: unknown): Promise<readonly Settled[]> {
     return this.#verb(async db => {
-      if (tx !== undefined) return settleWithin(db, tx, settlements)
+      if (tx !== undefined) return settleWithin(db, tx, settlements, this.#lanes)
       const spawned = settlements.flatMap(spawnOf)
       await this.#queues.add(spawned.map(({ queue }) => queue))
-      const answers = await settle(db, settlements)
+      const answers = await settle(db, settlements, this.#lanes)
       if (spawned.length > 0) this.#notifier.notify(spawned.map(({ runAt }) => runAt))
       // A job that was handed back keeps its place, which may be before the last claim's position.
       if (settlements.some(({ end }) => end.kind === 'handed-back')) this.#watermarks.reset()
       if (settlements.some((one, index) => isForOthers(one, answers[index]!))) this.#notifier.notify([{ delayMs: 0 }])
+      if (settlements.some(({ lane }) => lane !== undefined)) this.#notifier.notifyTurns()
       this.#notifier.notifyEnds()
       return answers
     })
@@ -239,12 +247,13 @@ export class PostgresStore implements Store {
 
   change(ids: readonly string[], decide: JobChange, following?: Following): Promise<readonly Changed[]> {
     return this.#verb(async db => {
-      const { answers, writes, following: jobs, now } = await change(db, ids, decide, following)
+      const { answers, writes, following: jobs, now, isNoted } = await change(db, ids, decide, this.#lanes, following)
       const waiting = writes.filter(({ next }) => next.state === 'waiting')
       // A job that waited before may now be due earlier than the last claim's position.
       if (waiting.some(({ before }) => before.state === 'waiting')) this.#watermarks.reset()
       const times = [...waiting.map(({ next }) => ({ delayMs: next.runAt - now })), ...jobs.map(({ runAt }) => runAt)]
       if (times.length > 0) this.#notifier.notify(times)
+      if (isNoted) this.#notifier.notifyTurns()
       if (writes.some(({ next }) => TERMINAL.has(next.state))) this.#notifier.notifyEnds()
       const queues = [...waiting.map(({ next }) => next), ...jobs].map(({ queue }) => queue)
       // The change is committed; the list of queues is only informational.
@@ -254,11 +263,19 @@ export class PostgresStore implements Store {
   }
 
   remove(ids: readonly string[], which?: Removable): Promise<readonly Changed[]> {
-    return this.#verb(db => remove(db, ids, which))
+    return this.#verb(async db => {
+      const { answers, isNoted } = await remove(db, ids, which)
+      if (isNoted) this.#notifier.notifyTurns()
+      return answers
+    })
   }
 
   prune(request: PruneRequest): Promise<PruneReport> {
-    return this.#verb(db => prune(db, request))
+    return this.#verb(async db => {
+      const { report, isNoted } = await prune(db, request)
+      if (isNoted) this.#notifier.notifyTurns()
+      return report
+    })
   }
 
   defer(request: DeferRequest): Promise<Deferred> {
@@ -291,11 +308,15 @@ export class PostgresStore implements Store {
 
   setQueue(name: string, change: QueueChange): Promise<QueueRecord> {
     return this.#verb(async db => {
-      const record = await settings.setQueue(db, name, change)
+      const { record, isOpened } = await settings.setQueue(db, this.#lanes, name, change)
       this.#watermarks.reset()
-      if (change.paused === false) this.#notifier.notify([{ delayMs: 0 }])
+      if (change.paused === false || isOpened) this.#notifier.notify([{ delayMs: 0 }])
       return record
     })
+  }
+
+  partitions(queue: string, query: PartitionQuery): Promise<readonly PartitionRecord[]> {
+    return this.#verb(db => partitions(db, queue, query))
   }
 
   putPolicies(policies: readonly PolicyRecord[]): Promise<void> {

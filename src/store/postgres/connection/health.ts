@@ -1,4 +1,5 @@
 import { present } from '../../../core/values/present.js'
+import { nextLevel, ofBoth } from '../reads/both-indexes.js'
 import type { Database } from './pool.js'
 
 /**
@@ -22,12 +23,10 @@ const HEALTH = `
   WITH clock AS MATERIALIZED (SELECT @now_ms() AS now),
   levels AS (
     WITH RECURSIVE level AS (
-      (SELECT queue, priority FROM @jobs WHERE state = 'waiting' ORDER BY queue, priority LIMIT 1)
+      (${nextLevel()})
       UNION ALL
       SELECT next.queue, next.priority FROM level, LATERAL (
-        SELECT queue, priority FROM @jobs
-        WHERE state = 'waiting' AND (queue, priority) > (level.queue, level.priority)
-        ORDER BY queue, priority LIMIT 1
+        ${nextLevel('(queue, priority) > (level.queue, level.priority)')}
       ) AS next
     )
     SELECT * FROM level
@@ -38,9 +37,7 @@ const HEALTH = `
       WHERE backend_xmin IS NOT NULL AND pid <> pg_backend_pid()),
     (SELECT coalesce(max(n_dead_tup), 0) FROM pg_stat_user_tables WHERE schemaname = $1 AND relname = 'jobs'),
     (SELECT max(clock.now - first.run_at) FROM clock, levels, LATERAL (
-      SELECT run_at FROM @jobs j
-      WHERE j.state = 'waiting' AND j.queue = levels.queue AND j.priority = levels.priority AND j.run_at <= clock.now
-      ORDER BY run_at LIMIT 1
+      ${ofBoth('run_at', 'j.queue = levels.queue AND j.priority = levels.priority AND j.run_at <= clock.now', 'run_at', '1')}
     ) AS first),
     (SELECT count(*) FROM @jobs WHERE state = 'running' AND lease_until < (SELECT now FROM clock)),
     (SELECT count(*) FROM @deltas), (SELECT (SELECT now FROM clock) - min(at) FROM @deltas)`

@@ -23,7 +23,7 @@ import {
 import { openSession } from './session.js'
 import { SharedReads } from './shared-reads.js'
 import { sharesOf } from './shares.js'
-import { type Ask, conversation, flight, listenForWarnings, query, type Row } from './transaction.js'
+import { type Ask, conversation, exchange, flight, listenForWarnings, query, type Row } from './transaction.js'
 
 export type { Ask, Row } from './transaction.js'
 
@@ -177,6 +177,18 @@ export class Database implements Site {
   transaction<T>(lane: Lane, act: (ask: Ask) => Promise<T>, statementMs = this.#statementMs): Promise<T> {
     const talk = (client: PgClient) => conversation(client, { site: this, statementMs }, sql => this.text(sql), act)
     return this.#session(lane, talk, statementMs)
+  }
+
+  /** A transaction of two round trips. `next` may be called again, if the transaction is repeated after a lost race. */
+  exchange(
+    lane: Lane,
+    first: readonly Statement[],
+    next: (answers: readonly Row[][]) => readonly Statement[],
+  ): Promise<Row[][]> {
+    const manners = { site: this, statementMs: this.#statementMs }
+    const talk = (client: PgClient) =>
+      exchange(client, manners, this.#queriesOf(first), answers => this.#queriesOf(next(answers)))
+    return this.#session(lane, talk, manners.statementMs)
   }
 
   /** Runs a single best-effort statement outside a transaction; its failure is ignored. */

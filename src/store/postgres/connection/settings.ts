@@ -1,15 +1,37 @@
+import { limitsAfter, type QueueLimits } from '../../../core/partition/limits.js'
 import type { PartialPolicy } from '../../../core/policy/policy.js'
 import { fromText, toText } from '../../columns.js'
 import type { PolicyRecord, QueueChange, QueueRecord } from '../../store.js'
 import { texts } from '../arrays.js'
+import type { KnownLanes } from '../lanes/known.js'
+import { noteLanes } from '../lanes/notes.js'
+import { stateOf } from '../lanes/state.js'
+import { ofBoth } from '../reads/both-indexes.js'
 import type { Database } from './pool.js'
 
-type QueueRow = [name: string, paused: boolean, retry: string | null]
+type QueueRow = [
+  name: string,
+  paused: boolean,
+  retry: string | null,
+  limits: string | null,
+  openAt: number | null,
+  turn: string | null,
+]
 
-function readQueue([name, paused, retry]: QueueRow): QueueRecord {
-  const record = { name: fromText(name), paused }
-  return retry === null ? record : { ...record, retry: JSON.parse(retry) as PartialPolicy }
+function readQueue([name, paused, retry, limits, openAt, turn]: QueueRow): QueueRecord {
+  return {
+    name: fromText(name),
+    paused,
+    ...(retry !== null && { retry: JSON.parse(retry) as PartialPolicy }),
+    ...(limits !== null && { limits: JSON.parse(limits) as QueueLimits }),
+    ...(limits !== null && (openAt !== null || turn !== null) && { turn: stateOf(openAt, turn) }),
+  }
 }
+
+const QUEUE_COLUMNS = 'name, paused, retry, limits, open_at, turn'
+
+const firstQueue = (condition: string): string =>
+  `(SELECT queue FROM (${ofBoth('queue', condition, 'queue', '1')}) AS next)`
 
 /**
  * An enqueue also stores the name of its queue, but not in a caller's transaction, because other transactions would
@@ -17,14 +39,13 @@ function readQueue([name, paused, retry]: QueueRow): QueueRecord {
  */
 const QUEUES = `
   WITH RECURSIVE seen AS (
-    SELECT min(queue) AS name FROM @jobs WHERE state = 'waiting'
+    SELECT ${firstQueue('true')} AS name
     UNION ALL
-    SELECT (SELECT min(queue) FROM @jobs WHERE state = 'waiting' AND queue > seen.name) FROM seen
-    WHERE seen.name IS NOT NULL
+    SELECT ${firstQueue('queue > seen.name')} FROM seen WHERE seen.name IS NOT NULL
   )
-  SELECT name, paused, retry FROM @queues
+  SELECT ${QUEUE_COLUMNS} FROM @queues
   UNION ALL
-  SELECT name, false, NULL FROM seen
+  SELECT name, false, NULL, NULL, NULL, NULL FROM seen
   WHERE name IS NOT NULL AND NOT EXISTS (SELECT 1 FROM @queues q WHERE q.name = seen.name)`
 
 export async function queues(db: Database): Promise<readonly QueueRecord[]> {
@@ -32,11 +53,22 @@ export async function queues(db: Database): Promise<readonly QueueRecord[]> {
   return records.sort((a, b) => (a.name < b.name ? -1 : 1))
 }
 
+const isIn = (state: string, lane: string): string =>
+  `EXISTS (SELECT 1 FROM @jobs j WHERE j.state = '${state}' AND j.queue = q.name AND j.lane ${lane})`
+
 const REMOVE_QUEUES = `
-  DELETE FROM @queues q WHERE name = ANY ($1::text[]) AND ($2::boolean OR (NOT paused AND retry IS NULL))
-    AND NOT EXISTS (SELECT 1 FROM @jobs j WHERE j.state = 'waiting' AND j.queue = q.name)
-    AND NOT EXISTS (SELECT 1 FROM @jobs j WHERE j.state = 'running' AND j.queue = q.name)
-  RETURNING name`
+  WITH removed AS (
+    DELETE FROM @queues q
+    WHERE name = ANY ($1::text[]) AND ($2::boolean OR (NOT paused AND retry IS NULL AND limits IS NULL))
+      AND NOT ${isIn('waiting', 'IS NULL')} AND NOT ${isIn('waiting', 'IS NOT NULL')}
+      AND NOT EXISTS (SELECT 1 FROM @jobs j WHERE j.state = 'running' AND j.queue = q.name)
+    RETURNING name
+  ),
+  partitions AS (DELETE FROM @partitions WHERE queue IN (SELECT name FROM removed)),
+  notes AS (DELETE FROM @partition_notes WHERE queue IN (SELECT name FROM removed))
+  SELECT name FROM removed`
+
+const LANED = 'SELECT name, limits IS NOT NULL FROM @queues WHERE name = ANY ($1::text[]) AND laned'
 
 /** A queue that was removed meanwhile is stored again after this time, if it is still used. */
 const KNOWN_MS = 600_000
@@ -44,21 +76,30 @@ const KNOWN_MS = 600_000
 /** Queues that this process knows to be stored. */
 export class KnownQueues {
   readonly #db: Database
+  readonly #lanes: KnownLanes
   /** When each was last stored, on this process's clock. */
   readonly #names = new Map<string, number>()
 
-  constructor(db: Database) {
+  constructor(db: Database, lanes: KnownLanes) {
     this.#db = db
+    this.#lanes = lanes
   }
 
-  /** Stores the queues that are new. */
+  /** Stores the queues that are new, and learns which of them have limits. */
   async add(names: Iterable<string>): Promise<void> {
     const now = this.#db.clock.now()
     const isFresh = (name: string): boolean => now - (this.#names.get(name) ?? Number.NEGATIVE_INFINITY) >= KNOWN_MS
     const fresh = [...new Set(names)].filter(isFresh).sort()
     if (fresh.length === 0) return
     const sql = 'INSERT INTO @queues (name) SELECT unnest($1::text[]) ON CONFLICT (name) DO NOTHING'
-    await this.#db.write('work', [{ sql, values: [texts(fresh)] }])
+    const [, laned] = await this.#db.write('work', [
+      { sql, values: [texts(fresh)] },
+      { sql: LANED, values: [texts(fresh)] },
+    ])
+    this.#lanes.learn(
+      fresh,
+      laned!.map(([name, isLimited]) => ({ name: fromText(name as string), isLimited: isLimited as boolean })),
+    )
     for (const name of fresh) this.#names.set(name, now)
   }
 
@@ -67,6 +108,7 @@ export class KnownQueues {
     const [rows] = await this.#db.write('work', [{ sql: REMOVE_QUEUES, values: [texts(names), which === 'any'] }])
     const removed = rows!.map(([name]) => fromText(name as string))
     for (const name of removed) this.#names.delete(name)
+    this.#lanes.learn(removed, [])
     return removed
   }
 }
@@ -75,12 +117,44 @@ const SET_QUEUE = `
   INSERT INTO @queues AS q (name, paused, retry) VALUES ($1, coalesce($2::boolean, false), $4::text)
   ON CONFLICT (name) DO UPDATE SET
     paused = coalesce($2::boolean, q.paused), retry = CASE WHEN $3::boolean THEN $4::text ELSE q.retry END
-  RETURNING name, paused, retry`
+  RETURNING ${QUEUE_COLUMNS}`
 
-export async function setQueue(db: Database, name: string, { paused, retry }: QueueChange): Promise<QueueRecord> {
+/** A queue stays laned after its limits were removed, until no job is left in a lane: see `FORGET_LANED`. */
+const SET_LIMITS = `
+  UPDATE @queues SET limits = $2::text, open_at = NULL, turn = NULL, laned = laned OR $2::text IS NOT NULL,
+    bound = $3::boolean, ordered = $4::boolean, stops = $5::boolean
+  WHERE name = $1
+  RETURNING ${QUEUE_COLUMNS}`
+
+/** Every partition with waiting jobs has a row or a note. */
+const NOTE_ALL = noteLanes('(SELECT queue, name AS lane FROM @partitions WHERE queue = $1) AS known')
+
+/** `isOpened`: jobs in lanes may start because of the change. */
+export async function setQueue(
+  db: Database,
+  lanes: KnownLanes,
+  name: string,
+  change: QueueChange,
+): Promise<{ readonly record: QueueRecord; readonly isOpened: boolean }> {
+  const { paused, retry, limits } = change
   const values = [toText(name), paused ?? null, retry !== undefined, retry ? JSON.stringify(retry) : null]
-  const [rows] = await db.write('work', [{ sql: SET_QUEUE, values }])
-  return readQueue(rows![0] as unknown as QueueRow)
+  if (limits === undefined) {
+    const [rows] = await db.write('work', [{ sql: SET_QUEUE, values }])
+    return { record: readQueue(rows![0] as unknown as QueueRow), isOpened: false }
+  }
+  return db.transaction('work', async ask => {
+    const [row] = await ask<QueueRow>(SET_QUEUE, ...values)
+    const record = readQueue(row!)
+    const next = limitsAfter(record.limits, limits)
+    const isSame = JSON.stringify(next) === JSON.stringify(record.limits)
+    if (next || !isSame) lanes.learn([name], [{ name, isLimited: next !== undefined }])
+    if (isSame) return { record, isOpened: false }
+    const { limit, partitions } = next ?? {}
+    const rules = [limit !== undefined, partitions?.order === 'fifo', partitions?.onDead === 'stop']
+    const [changed] = await ask<QueueRow>(SET_LIMITS, toText(name), next ? JSON.stringify(next) : null, ...rules)
+    await ask(NOTE_ALL, toText(name))
+    return { record: readQueue(changed!), isOpened: true }
+  })
 }
 
 const PUT_POLICIES = `

@@ -26,15 +26,51 @@ export async function flight(
   const { before, after } = around(client, options, queries)
   const all = [...before, ...queries, ...after]
   try {
-    const answers = client.pipeline ? await together(client, all) : await oneByOne(client, all)
+    const answers = await send(client, all)
     if (unreplicated(client) !== warned) throw new UnreplicatedError()
-    return answers.slice(before.length, before.length + queries.length).map(({ rows }) => rows as Row[])
+    return answers.slice(before.length, before.length + queries.length)
   } catch (error) {
     throw isInDoubt(error) ? unknownOutcome(error, options.site) : error
   }
 }
 
 const COMMIT: PgQuery = { text: 'COMMIT' }
+
+/**
+ * Runs statements in one transaction and two round trips: those of the second depend on the answers to the first. All of
+ * them are kept prepared.
+ */
+export async function exchange(
+  client: PgClient,
+  options: TransactionOptions,
+  first: readonly PgQuery[],
+  next: (answers: readonly Row[][]) => readonly PgQuery[],
+): Promise<Row[][]> {
+  const warned = unreplicated(client)
+  const { before, after } = around(client, options, [...first, COMMIT])
+  let rest: readonly PgQuery[]
+  try {
+    const answers = await send(client, [...before, ...first])
+    rest = next(answers.slice(before.length))
+  } catch (error) {
+    // The COMMIT was not sent, so nothing was committed.
+    if (lostConnection(error)) throw failure(error, options.site)
+    await client.query({ text: 'ROLLBACK' })
+    throw error
+  }
+  try {
+    const answers = await send(client, [...rest, ...after])
+    if (unreplicated(client) !== warned) throw new UnreplicatedError()
+    return answers.slice(0, rest.length)
+  } catch (error) {
+    throw isInDoubt(error) ? unknownOutcome(error, options.site) : error
+  }
+}
+
+async function send(client: PgClient, queries: readonly PgQuery[]): Promise<Row[][]> {
+  const answers = client.pipeline ? await together(client, queries) : await oneByOne(client, queries)
+  return answers.map(({ rows }) => rows as Row[])
+}
 
 /** What is sent before and after the queries of a transaction. */
 function around(

@@ -51,6 +51,8 @@ export class Notifier {
   #awaitedUntil = Number.NEGATIVE_INFINITY
   #endsAt = Number.NEGATIVE_INFINITY
   #endsTimer: Timer | undefined
+  #turnsAt = Number.NEGATIVE_INFINITY
+  #turnsTimer: Timer | undefined
 
   /** `source` lets the listener of this process recognize its own notifications. */
   constructor(db: Database, source: string) {
@@ -81,6 +83,19 @@ export class Notifier {
     return this.#statement
   }
 
+  /**
+   * Announces that jobs in lanes may start. The worker whose run has ended nearly always takes the next job itself, so
+   * this is not urgent, and many are announced at a time.
+   */
+  notifyTurns(): void {
+    const { clock } = this.#db
+    this.#turnsTimer ??= clock.timer(Math.max(0, this.#turnsAt - clock.now()), () => {
+      this.#turnsTimer = undefined
+      this.#turnsAt = clock.now() + ENDS_QUIET_MS
+      this.notify([{ delayMs: 0 }])
+    })
+  }
+
   /** Another process waits for ends. */
   awaited(): void {
     this.#awaitedUntil = this.#db.clock.now() + AWAITED_MS
@@ -103,6 +118,10 @@ export class Notifier {
     if (this.#endsTimer) {
       this.#endsTimer.cancel()
       await this.#db.sendBestEffort(this.#ended)
+    }
+    if (this.#turnsTimer) {
+      this.#turnsTimer.cancel()
+      this.notify([{ delayMs: 0 }])
     }
     await this.#sending
     if (this.#timer) this.#send()

@@ -2,25 +2,24 @@ import { present } from '../../../core/values/present.js'
 import { byBytes, fromText, tagLine } from '../../columns.js'
 import { BACKLOG_DUE_MAX, type Backlog, type BacklogRequest } from '../../store.js'
 import type { Database } from '../connection/pool.js'
+import { nextLevel, ofBoth } from './both-indexes.js'
+
+const DUE_LINE = `j.queue = level.queue AND j.priority = level.priority AND j.run_at <= clock.now
+  AND (j.deadline IS NULL OR j.deadline > clock.now)`
 
 /** Walks the index from one queue and priority with waiting jobs to the next, and reads only the due jobs of each. */
 const DUE = `
   WITH RECURSIVE clock AS MATERIALIZED (SELECT @now_ms() AS now),
   level AS (
-    (SELECT queue, priority FROM @jobs WHERE state = 'waiting' ORDER BY queue, priority LIMIT 1)
+    (${nextLevel()})
     UNION ALL
     SELECT next.queue, next.priority FROM level, LATERAL (
-      SELECT queue, priority FROM @jobs
-      WHERE state = 'waiting' AND (queue, priority) > (level.queue, level.priority)
-      ORDER BY queue, priority LIMIT 1
+      ${nextLevel('(queue, priority) > (level.queue, level.priority)')}
     ) AS next
   )
   SELECT level.queue, min(line.run_at), min(line.run_at) FILTER (WHERE line.attempt > 0)
   FROM clock, level, LATERAL (
-    SELECT run_at, attempt FROM @jobs j
-    WHERE j.state = 'waiting' AND j.queue = level.queue AND j.priority = level.priority AND j.run_at <= clock.now
-      AND (j.deadline IS NULL OR j.deadline > clock.now)
-    ORDER BY run_at LIMIT ${BACKLOG_DUE_MAX}
+    ${ofBoth('run_at, attempt', DUE_LINE, 'run_at', String(BACKLOG_DUE_MAX))}
   ) AS line
   GROUP BY level.queue`
 

@@ -13,18 +13,16 @@ import {
 import { texts } from '../arrays.js'
 import type { Database } from '../connection/pool.js'
 import { queues } from '../connection/settings.js'
+import { isLimited, nextLevel, ofBoth } from './both-indexes.js'
 
 /** Walks the index from one queue and priority with waiting jobs to the next; `$1` limits it to one queue. */
 export const LEVELS = `
   WITH RECURSIVE clock AS MATERIALIZED (SELECT @now_ms() AS now),
   level AS (
-    (SELECT queue, priority FROM @jobs WHERE state = 'waiting' AND queue >= coalesce($1::text, '')
-      ORDER BY queue, priority LIMIT 1)
+    (${nextLevel(`queue >= coalesce($1::text, '')`)})
     UNION ALL
     SELECT next.queue, next.priority FROM level, LATERAL (
-      SELECT queue, priority FROM @jobs
-      WHERE state = 'waiting' AND (queue, priority) > (level.queue, level.priority)
-      ORDER BY queue, priority LIMIT 1
+      ${nextLevel('(queue, priority) > (level.queue, level.priority)')}
     ) AS next
     WHERE $1::text IS NULL OR level.queue = $1::text
   ),
@@ -37,17 +35,18 @@ const ASKED = `
 
 const line = (range: string, limit: string): string => `
   LATERAL (
-    SELECT run_at, attempt, pass FROM @jobs j
-    WHERE j.state = 'waiting' AND j.queue = own.queue AND j.priority = own.priority AND ${range}
-    ORDER BY run_at LIMIT ${limit}
+    ${ofBoth('run_at, attempt, pass, lane', `j.queue = own.queue AND j.priority = own.priority AND ${range}`, 'run_at', limit)}
   ) AS line`
 
-/** The counts of a `CensusLine`. Only a later job can be held back. */
+/** The counts of a `CensusLine`: a dependency holds later jobs back, a limit due ones. */
 const counted = (isDue: boolean, range: string): string => `
-  SELECT own.queue, own.priority, ${isDue} AS due, count(*)::int,
-    (count(*) FILTER (WHERE line.attempt > 0 AND (${isDue} OR line.pass IS NULL)))::int,
-    (count(*) FILTER (WHERE NOT ${isDue} AND line.pass IS NOT NULL))::int
-  FROM clock, own, ${line(range, '$2')} GROUP BY 1, 2`
+  SELECT queue, priority, ${isDue} AS due, count(*)::int, (count(*) FILTER (WHERE attempt > 0 AND NOT held))::int,
+    (count(*) FILTER (WHERE held))::int
+  FROM (
+    SELECT own.queue, own.priority, line.attempt,
+      ${isDue ? isLimited('own.queue', 'line.lane', 'clock.now') : 'line.pass IS NOT NULL'} AS held
+    FROM clock, own, ${line(range, '$2')}
+  ) AS read GROUP BY 1, 2`
 
 const WAITING = `${counted(true, 'j.run_at <= clock.now')} UNION ALL ${counted(false, 'j.run_at > clock.now')}`
 

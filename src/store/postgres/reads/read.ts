@@ -17,6 +17,7 @@ import { ids, isId, words } from '../arrays.js'
 import type { Database } from '../connection/pool.js'
 import { INDEXED_MAX } from '../migrations.js'
 import { ERROR, ERROR_BODY, type FactRow, JOB_COLUMNS, PAYLOAD, readJob } from '../rows.js'
+import { isLimited } from './both-indexes.js'
 
 /** Collects conditions. Values become parameters, so that there are few different statements. */
 class Where {
@@ -131,6 +132,7 @@ function jobHas(where: Where, text: string, masksSecrets = false): string {
 function addStates(where: Where, states: readonly JobState[]): void {
   const [only] = states
   if (only === undefined || states.length > 1) where.add('state = ANY (?::text[])', words(states))
+  else if (only === 'waiting') where.and(WAITING)
   else where.and(TERMINAL.has(only) ? `state = '${only}' AND finished_at IS NOT NULL` : `state = '${only}'`)
 }
 
@@ -140,14 +142,17 @@ function addIndexed(where: Where, column: 'fingerprint' | 'dependency', value: s
   where.and(`left(${column}, ${INDEXED_MAX}) = left(${place}::text, ${INDEXED_MAX}) AND ${column} = ${place}::text`)
 }
 
-/** As in `phaseOf`: the dependency holds a later job back, a paused queue a due one. */
-const PAUSED = 'queue = ANY (ARRAY(SELECT name FROM @queues WHERE paused))'
-const IS_BLOCKED = `CASE WHEN run_at > (SELECT @now_ms()) THEN pass IS NOT NULL ELSE ${PAUSED} END`
+/** As in `phaseOf`: the dependency holds a later job back, a paused queue or a limit a due one. */
+const HELD_BACK = `(queue = ANY (ARRAY(SELECT name FROM @queues WHERE paused))
+  OR ${isLimited('jobs.queue', 'jobs.lane', '(SELECT @now_ms())')})`
+const IS_BLOCKED = `CASE WHEN run_at > (SELECT @now_ms()) THEN pass IS NOT NULL ELSE ${HELD_BACK} END`
+/** Two indexes have the waiting jobs, and a scan can combine them. */
+const WAITING = `state = 'waiting' AND (lane IS NULL OR lane IS NOT NULL)`
 const PHASES: Readonly<Record<NonNullable<JobFilter['phase']>, string>> = {
-  scheduled: `state = 'waiting' AND attempt = 0 AND pass IS NULL AND run_at > (SELECT @now_ms())`,
-  queued: `state = 'waiting' AND attempt = 0 AND NOT ${PAUSED} AND run_at <= (SELECT @now_ms())`,
-  retrying: `state = 'waiting' AND attempt > 0 AND NOT ${IS_BLOCKED}`,
-  blocked: `state = 'waiting' AND ${IS_BLOCKED}`,
+  scheduled: `${WAITING} AND attempt = 0 AND pass IS NULL AND run_at > (SELECT @now_ms())`,
+  queued: `${WAITING} AND attempt = 0 AND NOT ${HELD_BACK} AND run_at <= (SELECT @now_ms())`,
+  retrying: `${WAITING} AND attempt > 0 AND NOT ${IS_BLOCKED}`,
+  blocked: `${WAITING} AND ${IS_BLOCKED}`,
 }
 
 /** Pages by id, which starts with the creation time, so that jobs with equal times are never skipped. */
@@ -262,12 +267,19 @@ export async function count(db: Database, filter: JobFilter, cap: number, lookAt
   if (window?.end !== undefined) where.add('id >= ?::uuid', window.end)
   const limit = where.value(cap + 1)
   const [row] = await db.read<[number]>(
-    `SELECT count(*) FROM (SELECT 1 FROM @jobs AS jobs WHERE ${where} LIMIT ${limit}) AS found`,
+    `SELECT count(*) FROM (${foundBy(filter, where)} LIMIT ${limit}) AS found`,
     ...where.values,
   )
   const value = row![0]
   if (value > cap) return { value: cap, relation: 'at-least' }
   return { value, relation: window?.end === undefined ? 'exact' : 'at-least' }
+}
+
+/** Waiting jobs are read from one index after the other, so that the count can stop at its limit. */
+function foundBy({ state, phase }: JobFilter, where: Where): string {
+  const isWaiting = phase !== undefined || [state].flat().every(each => each === 'waiting')
+  const parts = isWaiting ? [`${where} AND lane IS NULL`, `${where} AND lane IS NOT NULL`] : [where]
+  return parts.map(part => `SELECT 1 FROM @jobs AS jobs WHERE ${part}`).join(' UNION ALL ')
 }
 
 /** Whether the index on states can answer the count alone. */

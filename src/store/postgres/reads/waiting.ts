@@ -11,19 +11,20 @@ import {
 } from '../../reads/waiting.js'
 import type { Database } from '../connection/pool.js'
 import { queues } from '../connection/settings.js'
+import { ofBoth } from './both-indexes.js'
 import { LEVELS } from './census.js'
+
+const LINE = 'j.queue = own.queue AND j.priority = own.priority'
 
 /** The first jobs of every queue and priority; `$1` limits it to one queue. */
 const LINES = `
   SELECT line.* FROM own, LATERAL (
-    SELECT ${WAITING_COLUMNS} FROM @jobs j
-    WHERE j.state = 'waiting' AND j.queue = own.queue AND j.priority = own.priority ORDER BY run_at LIMIT $2
+    ${ofBoth(WAITING_COLUMNS, LINE, 'run_at', '$2')}
   ) AS line`
 /** How many queues and priorities have more jobs than are read. */
 const CUT_LINES = `${LEVELS}
   SELECT (SELECT now FROM clock), count(*)::int FROM own WHERE EXISTS (
-    SELECT 1 FROM @jobs j WHERE j.state = 'waiting' AND j.queue = own.queue AND j.priority = own.priority
-    ORDER BY run_at OFFSET $2 LIMIT 1)`
+    SELECT 1 FROM (${ofBoth('run_at', LINE, 'run_at', '$2 + 1')}) AS line OFFSET $2)`
 
 /** The first jobs of the dependency `$1`. */
 const DEPENDENCY = `SELECT ${WAITING_COLUMNS} FROM @jobs WHERE state = 'waiting' AND dependency = $1 ORDER BY run_at LIMIT $2`

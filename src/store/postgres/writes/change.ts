@@ -8,6 +8,8 @@ import { isLive } from '../../scope.js'
 import type { Following } from '../../store.js'
 import { ids, isId, numbers, texts, words } from '../arrays.js'
 import type { Ask, Database } from '../connection/pool.js'
+import type { KnownLanes } from '../lanes/known.js'
+import { note } from '../lanes/notes.js'
 import { type FactRow, hashOf, isKeptApart, JOB_COLUMNS, JOB_COUNT, KEPT_APART, readJob } from '../rows.js'
 import { append } from './deltas.js'
 import { enqueueAsking } from './enqueue.js'
@@ -26,14 +28,18 @@ const LIVE_UNIQUE = `
   SELECT encode(unique_hash, 'hex'), id FROM @jobs
   WHERE unique_hash = ANY ($1::bytea[]) AND unique_hash IS NOT NULL AND finished_at IS NULL`
 
-/** `now` is the database's time when the jobs were locked. */
-export type Changes = ChangePlan & { readonly now: number }
+/** `now` is the database's time when the jobs were locked; `isNoted`: jobs in lanes may start because of the change. */
+export type Changes = ChangePlan & { readonly now: number; readonly isNoted: boolean }
+
+/** A running job that shall be cancelled keeps its slot until it ends. */
+const lanesOf = ({ before, next }: JobWrite): readonly Job[] => (next.state === 'running' ? [] : [before, next])
 
 /** The whole transaction is retried if another one takes the same `unique` value concurrently. */
 export function change(
   db: Database,
   asked: readonly string[],
   decide: JobChange,
+  lanes: KnownLanes,
   following?: Following,
 ): Promise<Changes> {
   return db.transaction('work', async ask => {
@@ -50,8 +56,9 @@ export function change(
     const plan = planChanges(asked, decide, following, locked, delta)
     await write(ask, plan.writes)
     await append(ask, delta)
-    if (plan.following.length > 0) await enqueueAsking(ask, plan.following)
-    return { ...plan, now }
+    const isNoted = await note(ask, plan.writes.flatMap(lanesOf))
+    if (plan.following.length > 0) await enqueueAsking(ask, plan.following, lanes)
+    return { ...plan, now, isNoted }
   })
 }
 

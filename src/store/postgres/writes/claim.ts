@@ -4,14 +4,15 @@ import type { Claim, Claimed, ClaimRequest } from '../../store.js'
 import { numbers, texts } from '../arrays.js'
 import type { Database, Row, Statement } from '../connection/pool.js'
 import type { SharedCommit } from '../connection/shared-commit.js'
+import type { KnownLanes } from '../lanes/known.js'
 import { FACT_COLUMNS, FACT_COUNT, type FactRow, HELD_COLUMNS, readFacts, readHeld, STARTED_AT } from '../rows.js'
 import type { Watermark, Watermarks } from './claim-watermark.js'
 
 /** Reads the due jobs of one queue and priority from the index, optionally after a position from the last claim. */
 const lineText = (kind: Kind): string => `
   SELECT ctid AS spot, run_at, pk FROM @jobs
-  WHERE state = 'waiting' AND queue = open.name AND priority = level.priority AND run_at <= clock.now
-    ${CONDITIONS[kind]} AND (deadline IS NULL OR deadline > clock.now)
+  WHERE state = 'waiting' AND lane IS NULL AND queue = open.name AND priority = level.priority
+    AND run_at <= clock.now ${CONDITIONS[kind]} AND (deadline IS NULL OR deadline > clock.now)
   ORDER BY run_at, pk LIMIT $6 FOR UPDATE SKIP LOCKED`
 
 const PLACE = '(open.place - 1) * 10 + level.priority + 1'
@@ -32,15 +33,23 @@ const CONDITIONS: Readonly<Record<Kind, string>> = {
 const MERGED = 'ORDER BY line.run_at, line.pk LIMIT $6'
 
 const CLOCK = 'clock AS MATERIALIZED (SELECT @now_ms() AS now)'
+/** Jobs of queues with limits wait for their turn in lanes: see `lanes/turns.ts`. */
 const OPEN = `
   open AS MATERIALIZED (
     SELECT name, place::integer FROM unnest($1::text[]) WITH ORDINALITY AS asked (name, place)
-    WHERE NOT EXISTS (SELECT 1 FROM @queues q WHERE q.name = asked.name AND q.paused)
+    WHERE NOT EXISTS (
+      SELECT 1 FROM @queues q WHERE q.name = asked.name AND (q.paused OR q.limits IS NOT NULL))
   )`
 
 /** The same rule as `beginsWithClaim`. Nearly always $8 is NULL, and nothing else is computed. */
 const BEGINS = `$8::text[] IS NOT NULL AND run = 0 AND NOT at_most_once AND override IS NULL
   AND (queue || ' ' || name) = ANY ($8::text[])`
+
+/** What a claim changes; `startValues` are its parameters. */
+export const START = `state = 'running', run = run + 1, attempt = attempt + 1, begun = ${BEGINS}, token = $2,
+    worker_id = $3, lease_until = (SELECT now FROM clock) + $4::bigint, lease_ms = $4::bigint,
+    started_at = (SELECT now FROM clock), first_started_at = coalesce(first_started_at, (SELECT now FROM clock)),
+    policy_id = coalesce((SELECT $5::jsonb) ->> (queue || ' ' || name), policy_id, (SELECT $5::jsonb) ->> queue)`
 
 /**
  * Claims in one statement. It walks down the priorities and takes the due jobs of each, so that neither ended jobs nor
@@ -58,10 +67,7 @@ const claimText = (merge: string, kind: Kind): string => `
     WHERE NOT EXISTS (SELECT 1 FROM held)
     LIMIT $6
   )
-  UPDATE @jobs SET state = 'running', run = run + 1, attempt = attempt + 1, begun = ${BEGINS}, token = $2,
-    worker_id = $3, lease_until = (SELECT now FROM clock) + $4::bigint, lease_ms = $4::bigint,
-    started_at = (SELECT now FROM clock), first_started_at = coalesce(first_started_at, (SELECT now FROM clock)),
-    policy_id = coalesce((SELECT $5::jsonb) ->> (queue || ' ' || name), policy_id, (SELECT $5::jsonb) ->> queue)
+  UPDATE @jobs SET ${START}
   WHERE ctid = ANY (ARRAY(SELECT spot FROM due))
   RETURNING ${FACT_COLUMNS}, pk`
 
@@ -73,7 +79,10 @@ const claimTexts = (merge: string): Readonly<Record<Kind, string>> => ({
 const CLAIMS = claimTexts('')
 const MERGED_CLAIMS = claimTexts(MERGED)
 
-/** Reads the next due time before claiming, so that it can only be too early, never too late. */
+/**
+ * Reads the next due time before claiming, so that it can only be too early, never too late; and which of the queues
+ * have jobs in lanes. A note without limits is of a job that got its lane while the limits were removed.
+ */
 const PROSPECT = `
   WITH ${CLOCK}, ${OPEN}
   SELECT now, EXISTS (SELECT 1 FROM @jobs WHERE $2::boolean AND state = 'running' AND token = $3), (
@@ -81,97 +90,109 @@ const PROSPECT = `
     FROM open, generate_series(0, 9) AS level (priority),
       LATERAL (
         SELECT run_at FROM @jobs
-        WHERE state = 'waiting' AND queue = open.name AND priority = level.priority AND run_at > clock.now
+        WHERE state = 'waiting' AND lane IS NULL AND queue = open.name AND priority = level.priority
+          AND run_at > clock.now
         ORDER BY run_at LIMIT 1
       ) AS line
+  ), (
+    SELECT json_agg(json_build_array(asked.name, q.limits IS NOT NULL))::text
+    FROM unnest($1::text[]) AS asked (name) LEFT JOIN @queues q ON q.name = asked.name
+    WHERE q.laned OR EXISTS (SELECT 1 FROM @partition_notes n WHERE n.queue = asked.name)
   )
   FROM clock`
 
 const HELD = `
   SELECT ${HELD_COLUMNS} FROM @jobs WHERE state = 'running' AND token = $1 ORDER BY priority DESC, run_at, pk`
 
-type ProspectRow = [now: number, held: boolean, nextDueAt: number | null]
+type ProspectRow = [now: number, held: boolean, nextDueAt: number | null, laned: string | null]
 
-interface Taken {
+/** What a claim has taken. */
+export interface Taken {
   readonly now: number
   readonly rows: readonly FactRow[]
+  /** Only valid if fewer jobs were taken than requested; null if no other job waits. */
   readonly nextDueAt: number | null
+  /** The token of the claim holds jobs already, so none were taken. */
   readonly held: boolean
 }
 
-export async function claim(db: Database, watermarks: Watermarks, request: ClaimRequest): Promise<Claim> {
-  const from = request.limit > 0 && !request.names ? watermarks.get() : []
-  const onward = from.length > 0 ? await takeOnward(db, request, from) : []
-  if (from.length > 0 && onward.length === request.limit) {
+/** What claims of a process remember. */
+export interface ClaimMemory {
+  readonly watermarks: Watermarks
+  readonly lanes: KnownLanes
+}
+
+/** How many jobs to take, and whether the token may hold jobs of an earlier try of this claim. */
+export interface Room {
+  readonly limit: number
+  readonly mayBeHeld: boolean
+}
+
+/** Takes jobs that are in no lane. */
+export async function takePlain(
+  db: Database,
+  { watermarks, lanes }: ClaimMemory,
+  request: ClaimRequest,
+  { limit, mayBeHeld }: Room,
+): Promise<Taken> {
+  const from = limit > 0 && !request.names ? watermarks.get() : []
+  const onward = from.length > 0 ? await takeOnward(db, request, { limit, mayBeHeld }, from) : []
+  if (from.length > 0 && onward.length === limit) {
     watermarks.raise(endsOf(onward))
-    return answer(startedAt(onward[0]!), onward, request)
+    return { now: startedAt(onward[0]!), rows: onward, nextDueAt: null, held: false }
   }
   // Only a scan from the beginning can tell that no more jobs are due.
   const sentAt = db.clock.now()
-  const statements = statementsOf(request, request.limit - onward.length, onward.length === 0)
-  const [, ...rows] = await db.write('control', statements)
-  return claimOf(db, watermarks, request, readTaken(rows), onward, db.clock.now() - sentAt)
+  const room = { limit: limit - onward.length, mayBeHeld: mayBeHeld && onward.length === 0 }
+  const [, ...rows] = await db.write('control', statementsOf(request, room))
+  const taken = readTaken(request, lanes, rows)
+  remember(watermarks, request, taken, room, db.clock.now() - sentAt)
+  return { ...taken, rows: [...onward, ...taken.rows] }
 }
 
 /**
  * Claims in the transaction of an enqueue of this process. Returns undefined if there is no such enqueue or the
  * transaction failed; the caller can then repeat the claim with the same token.
  */
-export async function claimAlong(
+export async function takeAlong(
   db: Database,
-  watermarks: Watermarks,
+  { watermarks, lanes }: ClaimMemory,
   request: ClaimRequest,
   sharedCommit: SharedCommit | undefined,
-): Promise<Claim | undefined> {
+): Promise<Taken | undefined> {
   const sentAt = db.clock.now()
-  const joined = watermarks.isQuick ? sharedCommit?.join(statementsOf(request, request.limit, true)) : undefined
+  const room = { limit: request.limit, mayBeHeld: true }
+  const joined = watermarks.isQuick ? sharedCommit?.join(statementsOf(request, room)) : undefined
   if (!joined) return undefined
   try {
-    const claim = await claimOf(
-      db,
-      watermarks,
-      request,
-      readTaken((await joined).slice(1)),
-      [],
-      db.clock.now() - sentAt,
-    )
-    return { ...claim, isAlong: true }
+    const taken = readTaken(request, lanes, (await joined).slice(1))
+    remember(watermarks, request, taken, room, db.clock.now() - sentAt)
+    return taken
   } catch {
     return undefined
   }
 }
 
-/** Combines the jobs claimed by a scan from the beginning with those claimed before it. */
-async function claimOf(
-  db: Database,
+/** Remembers where a scan from the beginning ended. */
+function remember(
   watermarks: Watermarks,
-  request: ClaimRequest,
-  { now, rows, held, nextDueAt }: Taken,
-  onward: readonly FactRow[],
+  { names }: ClaimRequest,
+  { rows, held }: Taken,
+  { limit }: Room,
   tookMs: number,
-): Promise<Claim> {
+): void {
   watermarks.took(tookMs)
-  if (held) return { now, jobs: await heldBy(db, request.token) }
-  const isAll = onward.length + rows.length === request.limit
-  if (!request.names) {
-    watermarks.reset()
-    if (isAll) watermarks.raise(endsOf(rows), tookMs)
-  }
-  const claim = answer(now, [...onward, ...rows], request)
-  return nextDueAt === null || isAll ? claim : { ...claim, nextDueAt }
+  if (names || held) return
+  watermarks.reset()
+  if (rows.length === limit) watermarks.raise(endsOf(rows), tookMs)
 }
 
-/**
- * Scans from the beginning, after taking the lock of the token. Without `mayBeHeld`, jobs are already held under the
- * token.
- */
-function statementsOf(request: ClaimRequest, limit: number, mayBeHeld: boolean): Statement[] {
+/** Scans from the beginning, after taking the lock of the token. */
+function statementsOf(request: ClaimRequest, room: Room): Statement[] {
   const queues = [...new Set(request.queues)]
   const { names, token } = request
-  const values = [
-    ...claimValues(request, queues, limit, mayBeHeld),
-    ...(names ? [texts(names.list), !names.isExcluded] : []),
-  ]
+  const { mayBeHeld } = room
+  const values = [...claimValues(request, queues, room), ...(names ? [texts(names.list), !names.isExcluded] : [])]
   const sql = (queues.length === 1 ? CLAIMS : MERGED_CLAIMS)[names ? 'named' : 'all']
   return [
     lockFor(token),
@@ -180,19 +201,25 @@ function statementsOf(request: ClaimRequest, limit: number, mayBeHeld: boolean):
   ]
 }
 
-function readTaken([prospect, taken]: readonly Row[][]): Taken {
-  const [now, held, nextDueAt] = prospect![0] as unknown as ProspectRow
+function readTaken({ queues }: ClaimRequest, lanes: KnownLanes, [prospect, taken]: readonly Row[][]): Taken {
+  const [now, held, nextDueAt, laned] = prospect![0] as unknown as ProspectRow
   const rows = taken as unknown as FactRow[]
+  const found = laned === null ? [] : (JSON.parse(laned) as [name: string, isLimited: boolean][])
+  lanes.learn(
+    queues,
+    found.map(([name, isLimited]) => ({ name: fromText(name), isLimited })),
+  )
   return { now: rows[0] ? startedAt(rows[0]) : now, rows, held, nextDueAt }
 }
 
-const startedAt = (row: FactRow): number => row[STARTED_AT] as number
+export const startedAt = (row: FactRow): number => row[STARTED_AT] as number
 const pkOf = (row: FactRow): number => row[FACT_COUNT] as number
 
 /** Continues where the last claims ended; it can't tell whether more jobs are due. */
 async function takeOnward(
   db: Database,
   request: ClaimRequest,
+  room: Room,
   watermarks: readonly Watermark[],
 ): Promise<readonly FactRow[]> {
   const queues = [...new Set(request.queues)]
@@ -203,7 +230,7 @@ async function takeOnward(
     if (place !== undefined) lines[place + watermark.priority] = watermark
   }
   const values = [
-    ...claimValues(request, queues, request.limit, true),
+    ...claimValues(request, queues, room),
     numbers(lines.map(line => line?.runAt)),
     numbers(lines.map(line => line?.pk)),
   ]
@@ -212,10 +239,15 @@ async function takeOnward(
   return rows as unknown as FactRow[]
 }
 
-function claimValues(request: ClaimRequest, queues: readonly string[], limit: number, mayBeHeld: boolean): unknown[] {
+function claimValues(request: ClaimRequest, queues: readonly string[], { limit, mayBeHeld }: Room): unknown[] {
+  return startValues(request, texts(queues), limit, mayBeHeld)
+}
+
+/** The parameters of `START`, and the first, sixth and seventh of the statement that uses it. */
+export function startValues(request: ClaimRequest, first: unknown, sixth: unknown, seventh: unknown): unknown[] {
   const { token, workerId, leaseMs, policyIds, begins } = request
   const lease = [toText(token), toText(workerId), Math.ceil(leaseMs)]
-  return [texts(queues), ...lease, policies(policyIds), limit, mayBeHeld, begins ? texts(begins) : null]
+  return [first, ...lease, policies(policyIds), sixth, seventh, begins ? texts(begins) : null]
 }
 
 /** The last job of each queue and priority. */
@@ -228,7 +260,7 @@ function endsOf(rows: readonly FactRow[]): Watermark[] {
   return [...ends.values()]
 }
 
-function answer(now: number, rows: readonly FactRow[], request: ClaimRequest): Claim {
+export function answer(now: number, rows: readonly FactRow[], request: ClaimRequest): Claim {
   const sorted = [...rows].sort((a, b) => b[3] - a[3] || a[4] - b[4] || pkOf(a) - pkOf(b))
   return { now, jobs: sorted.map(row => claimed(row, request)) }
 }
@@ -237,7 +269,7 @@ function answer(now: number, rows: readonly FactRow[], request: ClaimRequest): C
  * A claim whose answer was lost may still be in progress when it is repeated. The lock makes the repeated claim wait
  * for the first one, so that it finds the same jobs.
  */
-function lockFor(token: string): Statement {
+export function lockFor(token: string): Statement {
   const number = createHash('sha256').update(token).digest().readBigInt64BE()
   return { sql: 'SELECT 1 FROM pg_advisory_xact_lock($1::bigint)', values: [String(number)], isKept: true }
 }
@@ -253,7 +285,7 @@ function claimed(row: FactRow, { token, workerId, leaseMs }: ClaimRequest): Clai
   return Object.assign(facts, { token, workerId, leaseUntil: startedAt(row) + Math.ceil(leaseMs) })
 }
 
-async function heldBy(db: Database, token: string): Promise<Claimed[]> {
+export async function heldBy(db: Database, token: string): Promise<Claimed[]> {
   return (await db.read<FactRow>(HELD, toText(token))).map(readHeld)
 }
 

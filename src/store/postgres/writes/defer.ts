@@ -2,6 +2,7 @@ import { toText } from '../../columns.js'
 import type { DeferRequest, Deferred } from '../../store.js'
 import { isId, numbers } from '../arrays.js'
 import type { Database } from '../connection/pool.js'
+import { noteLanes } from '../lanes/notes.js'
 import { INDEXED_MAX } from '../migrations.js'
 
 /** Jobs with a pass of the dependency may move to an earlier time; jobs that only wait for their due time may not. */
@@ -40,8 +41,9 @@ const deferText = (from: 'line' | 'pass'): string => `
     UPDATE @jobs j SET pass = $3::bigint, run_at = ${AT[from]}
     FROM place
     WHERE j.id = ANY (ARRAY(SELECT id FROM line)) AND j.id = place.id
-    RETURNING 1
-  )
+    RETURNING j.queue, j.lane
+  ),
+  noted AS (${noteLanes('moved', '(SELECT now FROM clock)')})
   SELECT count(*) FROM moved`
 
 const DEFER = { line: deferText('line'), pass: deferText('pass') } as const

@@ -11,6 +11,8 @@ import type { Ask, Database, Statement } from '../connection/pool.js'
 import type { SharedCommit } from '../connection/shared-commit.js'
 import { askThrough } from '../connection/user-transaction.js'
 import type { Notifier } from '../connection/wake.js'
+import type { KnownLanes } from '../lanes/known.js'
+import { noteLanes } from '../lanes/notes.js'
 import { hashOf, isKeptApart, KEPT_APART } from '../rows.js'
 import { appendEnqueued } from './deltas.js'
 
@@ -36,20 +38,34 @@ const INPUT_COLUMNS = [
 const ARRAYS = INPUT_COLUMNS.map(([, type], index) => `$${index + 1}::${type}[]`).join(', ')
 /** The parameters after the columns: the delta, and the payloads that are stored in their own table. */
 const DELTA = `$${INPUT_COLUMNS.length + 1}` as const
-const [APART_IDS, APART_BODIES] = [`$${INPUT_COLUMNS.length + 2}`, `$${INPUT_COLUMNS.length + 3}`]
+const [APART_IDS, APART_BODIES, LANES] = [2, 3, 4].map(place => `$${INPUT_COLUMNS.length + place}`)
 
-const insertText = (more: string): string => `
+/** Jobs of queues with limits also have a lane. */
+type Kind = 'plain' | 'laned'
+const LANED = {
+  plain: { column: '', array: '', returned: '', notes: '' },
+  laned: {
+    column: ', lane',
+    array: `, ${LANES}::text[]`,
+    returned: ', lane',
+    notes: `, noted AS (${noteLanes('made', '(SELECT now FROM clock)')})`,
+  },
+} as const
+
+const insertText = (kind: Kind, more: string): string => `
   WITH clock AS MATERIALIZED (SELECT @now_ms() AS now),
   made AS (
     INSERT INTO @jobs (id, name, queue, priority, state, run_at, at_most_once, created_at, deadline, unique_hash, tags,
-      payload, ${GIVEN})
+      payload, ${GIVEN}${LANED[kind].column})
     SELECT id, name, queue, priority, 'waiting', coalesce(run_at, ceil((SELECT now FROM clock) + delay_ms)::bigint),
       at_most_once IS TRUE, (SELECT now FROM clock),
-      coalesce(deadline, ceil((SELECT now FROM clock) + deadline_ms)::bigint), unique_hash, tags, payload, ${GIVEN}
-    FROM unnest(${ARRAYS}) AS given (${INPUT_COLUMNS.map(([column]) => column).join(', ')})
+      coalesce(deadline, ceil((SELECT now FROM clock) + deadline_ms)::bigint), unique_hash, tags, payload,
+      ${GIVEN}${LANED[kind].column}
+    FROM unnest(${ARRAYS}${LANED[kind].array})
+      AS given (${INPUT_COLUMNS.map(([column]) => column).join(', ')}${LANED[kind].column})
     ON CONFLICT DO NOTHING
-    RETURNING id, queue, name
-  )${more}`
+    RETURNING id, queue, name${LANED[kind].returned}
+  )${LANED[kind].notes}${more}`
 
 const APART = `, apart AS (
     INSERT INTO @payloads (id, body)
@@ -59,13 +75,17 @@ const APART = `, apart AS (
 
 /**
  * Statements with and without the ids of the created jobs as the answer, each with and without separately stored
- * payloads.
+ * payloads and lanes.
  */
-const insertTexts = (answer: string) => ({ short: insertText(answer), long: insertText(APART + answer) })
+const insertTexts = (answer: string) => ({
+  short: insertText('plain', answer),
+  long: insertText('plain', APART + answer),
+  laned: insertText('laned', APART + answer),
+})
 const INSERT = insertTexts(appendEnqueued(DELTA))
 const INSERT_RETURNING = insertTexts(`, counted AS (${appendEnqueued(DELTA)}) SELECT id FROM made`)
 
-function insertion(jobs: readonly NewJob[], sql = INSERT): Statement {
+function insertion(jobs: readonly NewJob[], known: KnownLanes, sql = INSERT): Statement {
   const of = <T>(value: (job: NewJob) => T): T[] => jobs.map(value)
   const at = (time: RunTime | undefined) => (time && 'at' in time ? Math.ceil(time.at) : null)
   const delay = (time: RunTime | undefined) => (time && 'delayMs' in time ? time.delayMs : null)
@@ -88,9 +108,11 @@ function insertion(jobs: readonly NewJob[], sql = INSERT): Statement {
     ...PLAIN_COLUMNS.map(column => givenArray(column, jobs)),
     delta.toText(0),
   ]
-  if (apart.length === 0) return { sql: sql.short, values, isKept: true }
+  const lanes = known.lanesOf(jobs)
+  if (apart.length === 0 && !lanes) return { sql: sql.short, values, isKept: true }
   values.push(`{${apart.map(({ id }) => id).join(',')}}`, texts(apart.map(({ payload }) => payload)))
-  return { sql: sql.long, values, isKept: true }
+  if (!lanes) return { sql: sql.long, values, isKept: true }
+  return { sql: sql.laned, values: [...values, texts(lanes)], isKept: true }
 }
 
 /** Text is already encoded by `givenValue`. */
@@ -107,25 +129,26 @@ const created = (id: string): Enqueued => ({ status: 'created', id })
 const isPlain = (job: NewJob) => job.key === undefined && job.unique === undefined
 
 /** Inserts jobs that have neither a key nor a `unique` value. If a job with the same id exists, the insert skips it. */
-function insertPlain(jobs: readonly NewJob[]): Statement[] {
-  return chunks(jobs, ({ payload }) => payload.length).map(chunk => insertion(chunk))
+function insertPlain(jobs: readonly NewJob[], lanes: KnownLanes): Statement[] {
+  return chunks(jobs, ({ payload }) => payload.length).map(chunk => insertion(chunk, lanes))
 }
 
 export async function enqueue(
   db: Database,
   jobs: readonly NewJob[],
+  lanes: KnownLanes,
   notifier: Notifier,
   sharedCommit: SharedCommit,
 ): Promise<Enqueued[]> {
   const times = jobs.map(({ runAt }) => runAt)
   if (!jobs.every(isPlain)) {
     sharedCommit.abandon()
-    const answers = await db.transaction('work', ask => insertWithKeys(ask, jobs))
+    const answers = await db.transaction('work', ask => insertWithKeys(ask, jobs, lanes))
     notifier.notify(times)
     return answers
   }
   const notification = notifier.statementFor(times)
-  await sharedCommit.send(insertPlain(jobs), statements => db.write('work', statements, notification))
+  await sharedCommit.send(insertPlain(jobs, lanes), statements => db.write('work', statements, notification))
   if (!notification) notifier.notify(times)
   return jobs.map(({ id }) => created(id))
 }
@@ -135,11 +158,12 @@ export async function enqueueWithin(
   db: Database,
   tx: unknown,
   jobs: readonly NewJob[],
+  lanes: KnownLanes,
   notification: readonly [channel: string, payload: string] | undefined,
 ): Promise<Enqueued[]> {
   const ask = askThrough(db, tx, 'enqueue')
   try {
-    const answers = await enqueueAsking(ask, jobs)
+    const answers = await enqueueAsking(ask, jobs, lanes)
     // The database sends one notification per transaction, and only after the commit. `SELECT 1` is used because some
     // libraries can't read a void result.
     if (notification) await ask('SELECT 1 FROM pg_notify($1, $2)', ...notification)
@@ -150,9 +174,9 @@ export async function enqueueWithin(
 }
 
 /** Enqueues inside a larger transaction. */
-export async function enqueueAsking(ask: Ask, jobs: readonly NewJob[]): Promise<Enqueued[]> {
-  if (!jobs.every(isPlain)) return insertWithKeys(ask, jobs)
-  for (const { sql, values = [] } of insertPlain(jobs)) await ask(sql, ...values)
+export async function enqueueAsking(ask: Ask, jobs: readonly NewJob[], lanes: KnownLanes): Promise<Enqueued[]> {
+  if (!jobs.every(isPlain)) return insertWithKeys(ask, jobs, lanes)
+  for (const { sql, values = [] } of insertPlain(jobs, lanes)) await ask(sql, ...values)
   return jobs.map(({ id }) => created(id))
 }
 
@@ -174,7 +198,7 @@ const TRIES_MAX = 5
  * Repeats until every job has an answer, because other transactions may enqueue or end jobs with the same values
  * concurrently.
  */
-async function insertWithKeys(ask: Ask, jobs: readonly NewJob[]): Promise<Enqueued[]> {
+async function insertWithKeys(ask: Ask, jobs: readonly NewJob[], lanes: KnownLanes): Promise<Enqueued[]> {
   const answers: Answers = new Map()
   const candidates = jobs.map((job, index) => ({ index, job, key: keyHash(job), unique: uniqueHash(job) }))
   // If a value occurs twice in a batch, the second job sees the effect of the first.
@@ -182,7 +206,7 @@ async function insertWithKeys(ask: Ask, jobs: readonly NewJob[]): Promise<Enqueu
     let open: readonly Candidate[] = round
     for (let tries = 1; open.length > 0; tries++) {
       if (tries > TRIES_MAX) throw undecided(open[0]!.job)
-      open = await decide(ask, open, answers)
+      open = await decide(ask, open, answers, lanes)
     }
   }
   return candidates.map(candidate => answers.get(candidate)!)
@@ -201,7 +225,12 @@ function undecided({ key, unique, name }: NewJob): ChronosError {
 }
 
 /** Returns the candidates that are still undecided. */
-async function decide(ask: Ask, candidates: readonly Candidate[], answers: Answers): Promise<Candidate[]> {
+async function decide(
+  ask: Ask,
+  candidates: readonly Candidate[],
+  answers: Answers,
+  lanes: KnownLanes,
+): Promise<Candidate[]> {
   const taken = await takeKeys(ask, candidates)
   const owners = await findOwners(ask, candidates)
   const free = candidates.filter(candidate => {
@@ -211,7 +240,7 @@ async function decide(ask: Ask, candidates: readonly Candidate[], answers: Answe
     if (owner) answers.set(candidate, ownedBy(owner, job))
     return false
   })
-  const refused = await insert(ask, free, answers)
+  const refused = await insert(ask, free, answers, lanes)
   if (refused.length > 0) await findTwins(ask, refused, answers)
   const unwanted = refused.filter(({ key }) => key !== undefined && taken.has(key))
   if (unwanted.length > 0) await giveBackKeys(ask, unwanted)
@@ -272,11 +301,17 @@ function ownedBy({ id, payloadHash }: Owner, job: NewJob): Enqueued {
 }
 
 /** Returns the candidates that conflicted. */
-async function insert(ask: Ask, candidates: readonly Candidate[], answers: Answers): Promise<Candidate[]> {
+async function insert(
+  ask: Ask,
+  candidates: readonly Candidate[],
+  answers: Answers,
+  lanes: KnownLanes,
+): Promise<Candidate[]> {
   const inserted = new Set<string>()
   for (const chunk of chunks(candidates, ({ job }) => job.payload.length)) {
     const { sql, values = [] } = insertion(
       chunk.map(({ job }) => job),
+      lanes,
       INSERT_RETURNING,
     )
     for (const [id] of await ask<[string]>(sql, ...values)) inserted.add(id)

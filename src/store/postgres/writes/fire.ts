@@ -2,11 +2,12 @@ import { fromText, toText } from '../../columns.js'
 import type { Enqueued, Fired, Firing, LiveSchedule } from '../../store.js'
 import { words } from '../arrays.js'
 import type { Database } from '../connection/pool.js'
+import type { KnownLanes } from '../lanes/known.js'
 import { putRecordsAsking } from '../records.js'
 import { enqueueAsking } from './enqueue.js'
 
 /** Writes the records of schedules whose version still matches, and then enqueues their jobs. */
-export function fire(db: Database, firings: readonly Firing[]): Promise<readonly Fired[]> {
+export function fire(db: Database, firings: readonly Firing[], lanes: KnownLanes): Promise<readonly Fired[]> {
   if (firings.length === 0) return Promise.resolve([])
   return db.transaction('work', async ask => {
     const puts = await putRecordsAsking(
@@ -14,7 +15,7 @@ export function fire(db: Database, firings: readonly Firing[]): Promise<readonly
       firings.map(({ record }) => record),
     )
     const jobs = firings.flatMap((firing, index) => (puts[index]!.status === 'written' ? firing.jobs : []))
-    const enqueued = jobs.length === 0 ? [] : await enqueueAsking(ask, jobs)
+    const enqueued = jobs.length === 0 ? [] : await enqueueAsking(ask, jobs, lanes)
     return fired(firings, puts, enqueued)
   })
 }

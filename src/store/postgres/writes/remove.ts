@@ -1,9 +1,11 @@
 import type { Job } from '../../../core/job/job.js'
+import { fromText } from '../../columns.js'
 import { DeltaDraft } from '../../delta.js'
 import type { Changed, PruneReport, PruneRequest, Removable } from '../../store.js'
 import { isRemovable, REMOVED_KEY_MS } from '../../store.js'
 import { ids, isId, numbers, words } from '../arrays.js'
 import type { Ask, Database, Row } from '../connection/pool.js'
+import { note } from '../lanes/notes.js'
 import { type FactRow, JOB_COLUMNS, KNOWN_COLUMNS, type KnownRow, readJob, readKnown } from '../rows.js'
 import { append } from './deltas.js'
 import { forgetErrors } from './errors.js'
@@ -43,14 +45,23 @@ async function forget(ask: Ask, rows: readonly Row[], keyMs: number): Promise<st
 const FIND_TO_REMOVE = `
   SELECT ${JOB_COLUMNS}, pk FROM @jobs AS jobs WHERE id = ANY ($1::uuid[]) ORDER BY id FOR UPDATE OF jobs`
 
-export async function remove(db: Database, asked: readonly string[], which?: Removable): Promise<Changed[]> {
-  const { answers, errors } = await db.transaction('work', async ask => {
+/** `isNoted`: jobs in lanes may start because of the removal. */
+export async function remove(
+  db: Database,
+  asked: readonly string[],
+  which?: Removable,
+): Promise<{ readonly answers: Changed[]; readonly isNoted: boolean }> {
+  const { answers, errors, isNoted } = await db.transaction('work', async ask => {
     const rows = await ask<FactRow>(FIND_TO_REMOVE, ids(asked))
     const jobs = new Map(rows.map(row => [row[0], readJob(row)]))
     const gone = rows.filter(row => isRemovable(jobs.get(row[0])!, which))
     const delta = new DeltaDraft()
     for (const row of gone) delta.removed(jobs.get(row[0])!)
     await append(ask, delta)
+    const isNoted = await note(
+      ask,
+      gone.map(row => jobs.get(row[0])!),
+    )
     const errors = await forget(ask, gone, REMOVED_KEY_MS)
     const answers = asked.map((id): Changed => {
       const job = jobs.get(id.toLowerCase())
@@ -59,18 +70,18 @@ export async function remove(db: Database, asked: readonly string[], which?: Rem
       jobs.delete(job.id)
       return { id, status: 'changed', job }
     })
-    return { answers, errors }
+    return { answers, errors, isNoted }
   })
   await forgetErrors(db, errors)
-  return answers
+  return { answers, isNoted }
 }
 
 const OLD = `
   WITH clock AS MATERIALIZED (SELECT @now_ms() AS now)
-  SELECT ${KNOWN_COLUMNS}, pk
+  SELECT ${KNOWN_COLUMNS}, lane, pk
   FROM clock, unnest($1::text[], $2::float8[]) AS kept (ended, ms),
     LATERAL (
-      SELECT ${KNOWN_COLUMNS}, pk, finished_at FROM @jobs
+      SELECT ${KNOWN_COLUMNS}, lane, pk, finished_at FROM @jobs
       WHERE state = kept.ended AND finished_at IS NOT NULL AND finished_at <= clock.now - kept.ms
       ORDER BY finished_at, pk LIMIT $3 FOR UPDATE SKIP LOCKED
     ) AS old
@@ -82,12 +93,21 @@ const FORGET_KEYS = `
   ))
   RETURNING 1`
 
-export async function prune(db: Database, { olderThanMs, keyMs, limit }: PruneRequest): Promise<PruneReport> {
-  const { report, errors } = await db.transaction('work', async ask => {
+/** `isNoted`: jobs in lanes may start, because a dead letter that stopped them is gone. */
+export async function prune(
+  db: Database,
+  { olderThanMs, keyMs, limit }: PruneRequest,
+): Promise<{ readonly report: PruneReport; readonly isNoted: boolean }> {
+  const { report, errors, isNoted } = await db.transaction('work', async ask => {
     const pruned = { succeeded: 0, dead: 0, cancelled: 0 }
     const kept = Object.entries(olderThanMs).filter(([, ms]) => ms !== undefined)
     const states = words(kept.map(([state]) => state))
-    const rows = await ask<[...KnownRow, pk: number]>(OLD, states, numbers(kept.map(([, ms]) => ms)), limit)
+    const rows = await ask<[...KnownRow, lane: string | null, pk: number]>(
+      OLD,
+      states,
+      numbers(kept.map(([, ms]) => ms)),
+      limit,
+    )
     const errors = await forget(ask, rows, keyMs)
     const delta = new DeltaDraft()
     for (const row of rows) {
@@ -95,9 +115,14 @@ export async function prune(db: Database, { olderThanMs, keyMs, limit }: PruneRe
       pruned[row[1] as keyof typeof pruned] += 1
     }
     await append(ask, delta)
+    const dead = rows.filter(([, state]) => state === 'dead')
+    const isNoted = await note(
+      ask,
+      dead.map(row => ({ queue: fromText(row[2]), ...(row[7] !== null && { lane: fromText(row[7]) }) })),
+    )
     const keys = await ask(FORGET_KEYS, limit)
-    return { report: { pruned, keys: keys.length }, errors }
+    return { report: { pruned, keys: keys.length }, errors, isNoted }
   })
   await forgetErrors(db, errors)
-  return report
+  return { report, isNoted }
 }

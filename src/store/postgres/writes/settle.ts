@@ -9,6 +9,8 @@ import { rounds } from '../connection/batch-rounds.js'
 import { failure } from '../connection/failure.js'
 import type { Ask, Database, Row, Statement } from '../connection/pool.js'
 import { askThrough } from '../connection/user-transaction.js'
+import type { KnownLanes } from '../lanes/known.js'
+import { noteEnded, noteValues } from '../lanes/notes.js'
 import { appendEnded, appendSettled } from './deltas.js'
 import { enqueueAsking } from './enqueue.js'
 import { ErrorBodies, KEEP_ERRORS } from './errors.js'
@@ -28,7 +30,7 @@ const ERRORS = 'unnest($21::uuid[], $22::text[]) AS error (hash, body)'
  * a condition on the state would make the planner use the index of all running jobs. Columns without a value in the
  * batch are empty arrays.
  */
-const END = `
+const endText = (notes: string): string => `
   WITH clock AS MATERIALIZED (
     SELECT @now_ms() AS now, CASE WHEN cardinality($21::uuid[]) > 0 THEN ${KEEP_ERRORS} END AS lock
   ),
@@ -74,13 +76,16 @@ const END = `
     WHERE hash IN (SELECT error_hash FROM ended JOIN ${SAID} USING (id)) ORDER BY hash
     ON CONFLICT (hash) DO NOTHING
   ),
-  counted AS (${appendSettled('$19', `(SELECT body FROM ${SAID} JOIN ${ERRORS} ON hash = error_hash WHERE said.id = ended.id)`)})
+  counted AS (${appendSettled('$19', `(SELECT body FROM ${SAID} JOIN ${ERRORS} ON hash = error_hash WHERE said.id = ended.id)`)})${notes}
   SELECT id, token, state, run_at FROM ended`
+
+const END = endText('')
+const END_IN_LANES = endText(`, noted AS (${noteEnded('ended', 24)})`)
 
 /**
  * Undoes the claim: the job gets the state it had after its last run. Without a delay it keeps its place in the queue.
  */
-const HAND_BACK = `
+const handBackText = (notes: string): string => `
   WITH clock AS MATERIALIZED (SELECT @now_ms() AS now),
   given AS MATERIALIZED (
     SELECT * FROM unnest($1::uuid[], $2::text[], $3::float8[], $4::integer[], $5::bigint[])
@@ -103,8 +108,11 @@ const HAND_BACK = `
     RETURNING j.id, j.pk, j.state, j.run_at, j.run, j.queue, j.name, j.tenant_id, j.reason, j.fingerprint, given.token
   ),
   silenced AS (DELETE FROM @job_logs l USING undone WHERE l.job = undone.pk AND l.run > undone.run),
-  counted AS (${appendEnded(`undone WHERE state = 'cancelled'`)})
+  counted AS (${appendEnded(`undone WHERE state = 'cancelled'`)})${notes}
   SELECT id, token, state, run_at FROM undone`
+
+const HAND_BACK = handBackText('')
+const HAND_BACK_IN_LANES = handBackText(`, noted AS (${noteEnded('undone', 6)})`)
 
 /**
  * Finds runs that were already settled with the same status. A run that the sweeper marked as lost does not match a
@@ -131,17 +139,24 @@ interface Entry {
 const nameOf = (id: string, token: string): string => `${id} ${token}`
 const fenceOf = ({ id, settlement }: Entry): string => nameOf(id, toText(settlement.lease.token))
 
-export function settle(db: Database, settlements: readonly Settlement[]): Promise<Settled[]> {
+export function settle(db: Database, settlements: readonly Settlement[], lanes: KnownLanes): Promise<Settled[]> {
   const send: Send = parts =>
-    settlements.some(spawns) ? db.transaction('control', ask => settleAsking(ask, parts)) : settleTogether(db, parts)
+    settlements.some(spawns)
+      ? db.transaction('control', ask => settleAsking(ask, parts, lanes))
+      : settleTogether(db, parts)
   return settleBy(send, (sql, ...values) => db.read(sql, ...values), settlements)
 }
 
 /** Settles in the caller's transaction, which keeps the rows of these jobs locked until it ends. */
-export async function settleWithin(db: Database, tx: unknown, settlements: readonly Settlement[]): Promise<Settled[]> {
+export async function settleWithin(
+  db: Database,
+  tx: unknown,
+  settlements: readonly Settlement[],
+  lanes: KnownLanes,
+): Promise<Settled[]> {
   const ask = askThrough(db, tx, 'job.complete')
   try {
-    return await settleBy(parts => settleAsking(ask, parts), ask, settlements)
+    return await settleBy(parts => settleAsking(ask, parts, lanes), ask, settlements)
   } catch (error) {
     throw failure(error, db)
   }
@@ -177,7 +192,7 @@ function settleTogether(db: Database, parts: readonly Part[]): Promise<Row[][]> 
 }
 
 /** The jobs to create are known only after the database has answered which runs were settled. */
-async function settleAsking(ask: Ask, parts: readonly Part[]): Promise<Row[][]> {
+async function settleAsking(ask: Ask, parts: readonly Part[], lanes: KnownLanes): Promise<Row[][]> {
   const results: Row[][] = []
   for (const { statement, entries } of parts) {
     const rows = await ask(statement.sql, ...(statement.values ?? []))
@@ -186,7 +201,7 @@ async function settleAsking(ask: Ask, parts: readonly Part[]): Promise<Row[][]> 
       const state = states.get(fenceOf(entry))
       return state === undefined ? [] : spawnedBy(entry.settlement.end, state)
     })
-    if (jobs.length > 0) await enqueueAsking(ask, jobs)
+    if (jobs.length > 0) await enqueueAsking(ask, jobs, lanes)
     results.push(rows)
   }
   return results
@@ -260,7 +275,8 @@ function endStatement(entries: readonly Entry[]): Statement {
     jsons(errors.bodies),
     numbers(of(({ dueAt }) => dueAt)),
   ]
-  return { sql: END, values, isKept: true }
+  const notes = noteValues(all)
+  return notes ? { sql: END_IN_LANES, values: [...values, ...notes], isKept: true } : { sql: END, values, isKept: true }
 }
 
 function handBackStatement(entries: readonly Entry[]): Statement {
@@ -272,7 +288,8 @@ function handBackStatement(entries: readonly Entry[]): Statement {
     numbers(all.map(({ onlyIfExpired, run }) => (onlyIfExpired ? run : null))),
     numbers(all.map(({ end }) => end.pass)),
   ]
-  return { sql: HAND_BACK, values }
+  const notes = noteValues(all)
+  return notes ? { sql: HAND_BACK_IN_LANES, values: [...values, ...notes] } : { sql: HAND_BACK, values }
 }
 
 function fill(answers: Settled[], entries: readonly Entry[], rows: readonly Row[]): Entry[] {

@@ -4,6 +4,7 @@ import { isPlainSuccess } from '../../history.js'
 import type { Settlement } from '../../store.js'
 import { numbers, texts, words } from '../arrays.js'
 import type { Row, Statement } from '../connection/pool.js'
+import { noteEnded, noteValues } from '../lanes/notes.js'
 import { appendSettled } from './deltas.js'
 
 /**
@@ -11,7 +12,7 @@ import { appendSettled } from './deltas.js'
  * has few different tokens, so NULL stands for the first one. Times are relative to `$8`. The answer is one row with
  * the ids of the jobs that were not settled.
  */
-const SUCCEED = `
+const succeedText = (notes: string): string => `
   WITH clock AS MATERIALIZED (SELECT @now_ms() AS now),
   ended AS (
     UPDATE @jobs j SET state = 'succeeded', finished_at = $8::bigint + given.ended, result = given.result, token = NULL,
@@ -23,10 +24,13 @@ const SUCCEED = `
       NULL::text AS reason, 'succeeded'::text AS given_state, 'succeeded'::text AS status, NULL::text AS group_name,
       given.failed_at, j.run_at AS due_at
   ),
-  counted AS (${appendSettled('$7', 'NULL')})
+  counted AS (${appendSettled('$7', 'NULL')})${notes}
   SELECT CASE WHEN (SELECT count(*) FROM ended) < cardinality($1::uuid[]) THEN (
     SELECT string_agg(id::text, ',') FROM unnest($1::uuid[]) AS given (id) WHERE id NOT IN (SELECT id FROM ended)
   ) END`
+
+const SUCCEED = succeedText('')
+const SUCCEED_IN_LANES = succeedText(`, noted AS (${noteEnded('ended', 10)})`)
 
 /** The settlements must be in the order of their ids. */
 export function successes(settlements: readonly Settlement[]): Statement {
@@ -46,7 +50,9 @@ export function successes(settlements: readonly Settlement[]): Statement {
     since,
     numbers(settlements.map(({ failedAt }) => failedAt)),
   ]
-  return { sql: SUCCEED, values, isKept: true }
+  const notes = noteValues(settlements)
+  if (!notes) return { sql: SUCCEED, values, isKept: true }
+  return { sql: SUCCEED_IN_LANES, values: [...values, ...notes], isKept: true }
 }
 
 /** The ids of the jobs that were not settled. */
