@@ -78,6 +78,7 @@ export function settlementFor(claimed: Claimed, startedAt: number, finishedAt: n
   if (failedAt !== undefined) settlement.failedAt = failedAt
   if (claimed.lane !== undefined) {
     settlement.lane = claimed.lane
+    settlement.claimedAt = claimed.startedAt ?? startedAt
     if (end.kind === 'handed-back') settlement.spent = givenBack(claimed)
   }
   return settlement

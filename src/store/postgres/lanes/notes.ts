@@ -36,8 +36,12 @@ export function noteValues(settlements: readonly Settlement[]): readonly string[
     ids(laned.map(({ lease }) => lease.id)),
     texts(laned.map(({ queue }) => queue)),
     texts(laned.map(({ lane }) => lane)),
-    jsons(laned.map(({ spent, lesson }) => (spent || lesson ? JSON.stringify(present({ spent, lesson })) : null))),
+    jsons(laned.map(bodyOf)),
   ]
+}
+
+function bodyOf({ spent, claimedAt: startedAt, lesson }: Settlement): string | null {
+  return spent || lesson ? JSON.stringify(present({ spent, startedAt, lesson })) : null
 }
 
 type LaneOf = Pick<Job, 'queue' | 'lane'>

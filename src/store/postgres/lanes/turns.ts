@@ -1,6 +1,7 @@
 import { partitionOf, type QueueLimits, type Units } from '../../../core/partition/limits.js'
 import {
   CLOSED,
+  LOOK_AGAIN_MS,
   type LockedPartition,
   type LockedQueue,
   type PartitionNote,
@@ -24,8 +25,6 @@ import * as sql from './statements.js'
 
 /** How many jobs without a lane a claim sorts, of each queue. */
 const SORT_MAX = 1_000
-/** When to look again for a partition that another claim has locked, or that has no job of the asked names. */
-const SOON_MS = 25
 
 /** The jobs to start, and what the claim of one queue writes. */
 interface Turn {
@@ -170,7 +169,7 @@ function readPartition(row: sql.PartitionRow, notes: readonly sql.NoteRow[]): Lo
     running,
     state: stateOf(openAt, body),
     notes: notes.map(([, , at, said]) => ({
-      ...(JSON.parse(said) as Pick<PartitionNote, 'spent' | 'lesson'>),
+      ...(JSON.parse(said) as Pick<PartitionNote, 'spent' | 'startedAt' | 'lesson'>),
       queue: fromText(queue),
       partition: fromText(name),
       at,
@@ -326,7 +325,7 @@ function nextTurn(rows: readonly sql.NextRow[], now: number, hasTaken: boolean):
   })
   const first = Math.min(CLOSED, ...times)
   if (first > now) return first === CLOSED ? null : first
-  return hasTaken ? now : now + SOON_MS
+  return hasTaken ? now : now + LOOK_AGAIN_MS
 }
 
 // ---------------------------------------------------------------- sorting

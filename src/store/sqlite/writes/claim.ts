@@ -1,4 +1,5 @@
 import type { QueueLimits } from '../../../core/partition/limits.js'
+import { LOOK_AGAIN_MS } from '../../../core/partition/turn.js'
 import { fromText, toText, toTextOrNull } from '../../columns.js'
 import type { JobDraft } from '../../job-columns.js'
 import { beginsWithClaim, NAMED_DUE_MAX, policyIdOf } from '../../run.js'
@@ -45,9 +46,6 @@ const NEXT_DUE = `SELECT min(run_at) FROM jobs ${PLAIN} AND queue = ? AND priori
 /** The queues that a claim does not treat like others. */
 const SETTINGS = `SELECT name, paused, limits, open_at, pace FROM queues WHERE paused = 1 OR laned = 1`
 type SettingsRow = [name: string, paused: number, limits: string | null, openAt: number | null, pace: string | null]
-
-/** When to look again at partitions that are open, but from which this claim could take nothing. */
-const LOOK_AGAIN_MS = 25
 
 export function claim(db: Connection, rowids: RowidCache, request: ClaimRequest, now: number): Claim {
   // The answer to an earlier claim with this token was lost: return the same jobs.

@@ -145,14 +145,14 @@ function settleLanes(
   let lanes: LaneDraft | undefined
   for (const [place, settlement] of settlements.entries()) {
     const answer = answers[place]!
-    const { queue, lease, spent, lesson } = settlement
+    const { queue, lease, spent, claimedAt: startedAt, lesson } = settlement
     if (answer.status !== 'settled' || (settlement.lane === undefined && !isLaned(db, queue))) continue
     const lane = settlement.lane ?? laneOf(db, lease.id)
     if (lane === undefined) continue
     lanes ??= new LaneDraft()
     if (answer.state === 'waiting') lanes.change(queue, lane)
     else lanes.free(queue, lane)
-    if (spent || lesson) lanes.note({ queue, partition: lane, at: now, ...present({ spent, lesson }) })
+    if (spent || lesson) lanes.note({ queue, partition: lane, at: now, ...present({ spent, startedAt, lesson }) })
   }
   lanes?.write(db, now)
 }
