@@ -148,7 +148,9 @@ export class StoreModel {
     const own = chosen.filter(isFree)
     const rest = byLine(this.rows.filter(row => others.includes(row.job.queue) && isFree(row)))
     const all = new Set([...own, ...rest.slice(0, request.limit - own.length)])
-    const rows = this.rows.filter(row => all.has(row))
+    // Jobs with the same priority and time may come in any order.
+    const places = new Map(answer.jobs.map(({ id }, place) => [id, place]))
+    const rows = [...all].sort((a, b) => (places.get(a.job.id) ?? 0) - (places.get(b.job.id) ?? 0))
     for (const row of rows) take(row, request, now)
     const flaws = queues.flatMap(name => {
       const taken = own.filter(({ job }) => job.queue === name)
