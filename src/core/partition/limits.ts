@@ -79,12 +79,14 @@ export type PartitionLimits = Infer<typeof partitionLimits>
 
 type GivenPartitionLimits = {
   readonly [Field in 'concurrency' | 'rate' | 'burst' | 'learn' | 'order' | 'onDead' | 'fair']?: unknown
-}
+} & { readonly override?: Readonly<Record<string, { readonly concurrency?: unknown }>> }
 
 function partitionProblem(given: GivenPartitionLimits): string | undefined {
   const { order, concurrency, learn, onDead } = given
-  if (order === 'fifo' && concurrency !== undefined && concurrency !== 1)
-    return `order "fifo" runs one job at a time; leave concurrency out, or give 1 instead of ${String(concurrency)}`
+  const all = [concurrency, ...Object.values(given.override ?? {}).map(own => own.concurrency)]
+  const tooMany = all.find(one => one !== undefined && one !== 1)
+  if (order === 'fifo' && tooMany !== undefined)
+    return `order "fifo" runs one job at a time; leave concurrency out, or give 1 instead of ${String(tooMany)}`
   if (onDead !== undefined && order !== 'fifo') return 'onDead needs order "fifo"; give it, or leave onDead out'
   if (learn === true && given.rate === undefined) return 'learn needs a rate to begin with; give a rate too'
   if (Object.keys(given).length === 0) return 'no limit; give concurrency, rate, units, order or fair'

@@ -74,10 +74,12 @@ export function spend(bounds: Bounds, state: PaceState, cost: Units, now: number
   const busySince = { ...state.busySince }
   for (const [resource, pace] of Object.entries(bounds.rates)) {
     const amount = amountOf(resource, cost)
-    const isBusy = clockOf(state, resource) > now
-    if (amount === 0 || (amount < 0 && (!isBusy || startedAt < (busySince[resource] ?? now)))) continue
-    if (!isBusy) busySince[resource] = now
-    clocks[resource] = Math.max(now, clockOf(state, resource)) + amount * msPerUnit(pace, share)
+    const clock = clockOf(state, resource)
+    const isFull = clock <= now
+    if (amount === 0 || (amount < 0 && (isFull || startedAt < (busySince[resource] ?? now)))) continue
+    if (isFull) busySince[resource] = now
+    // Claims look at whole milliseconds. The part of one by which this start is late is not lost.
+    clocks[resource] = (clock > now - 1 ? clock : now) + amount * msPerUnit(pace, share)
   }
   return { ...state, clocks, busySince }
 }
@@ -102,20 +104,22 @@ export function learn(bounds: Bounds, state: PaceState, lesson: Lesson, now: num
   const halved = isRecent ? share : Math.max(SHARE_MIN, share / 2)
   const loweredAt = isRecent ? known.loweredAt : now
   const notBefore = known?.notBefore !== undefined && known.notBefore > now ? { notBefore: known.notBefore } : {}
+  // The share is that of now, so it does not grow for the time before. It may be set to grow even later.
+  const since = Math.max(now, known?.since ?? now)
+  const until = lesson.kind === 'refused' ? now : now + lesson.ms
+  const waitUntil = Math.max(until, known?.notBefore ?? 0)
   switch (lesson.kind) {
     case 'refused':
-      return { ...state, learned: { share: halved, since: now, loweredAt, ...notBefore } }
-    case 'wait': {
-      const until = Math.max(now + lesson.ms, known?.notBefore ?? 0)
-      return { ...state, learned: { share: halved, since: until, loweredAt, notBefore: until } }
-    }
+      return { ...state, learned: { share: halved, since, loweredAt, ...notBefore } }
+    case 'wait':
+      return { ...state, learned: { share: halved, since: waitUntil, loweredAt, notBefore: waitUntil } }
     case 'left': {
-      const until = now + lesson.ms
+      // No start is left for this time; the rate itself is not too high.
       if (lesson.starts <= 0)
-        return { ...state, learned: { share, since: known?.since ?? now, loweredAt, notBefore: until } }
+        return { ...state, learned: { share, since, loweredAt: known?.loweredAt ?? 0, notBefore: waitUntil } }
       const left = Math.max(SHARE_MIN, lesson.starts / Math.max(1, lesson.ms) / pace.perMs)
       if (left >= share) return state
-      return { ...state, learned: { share: left, since: until, loweredAt: now, ...notBefore } }
+      return { ...state, learned: { share: left, since: Math.max(since, until), loweredAt: now, ...notBefore } }
     }
   }
 }
@@ -135,8 +139,10 @@ export function idleAt({ clocks = {}, learned }: PaceState): number {
   return Math.ceil(Math.max(0, recovered, learned?.notBefore ?? 0, ...Object.values(clocks)))
 }
 
-const amountOf = (resource: string, cost: Units): number => cost[resource] ?? 0
+// A unit can have the name of an inherited property.
+const amountOf = (resource: string, cost: Units): number => (Object.hasOwn(cost, resource) ? cost[resource]! : 0)
 
-const clockOf = ({ clocks }: PaceState, resource: string): number => clocks?.[resource] ?? 0
+const clockOf = ({ clocks = {} }: PaceState, resource: string): number =>
+  Object.hasOwn(clocks, resource) ? clocks[resource]! : 0
 
 const msPerUnit = ({ perMs }: Pace, share: number): number => 1 / (perMs * share)

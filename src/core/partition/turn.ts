@@ -88,9 +88,10 @@ export interface Turns<J> {
 }
 
 /** How many jobs to look at in each partition, if a claim has room for `limit` jobs. */
-export function roomOf({ limits, running, state, partitions, now }: LockedQueue, limit: number): readonly Room[] {
+export function roomOf(queue: LockedQueue, limit: number): readonly Room[] {
+  const { limits, running, partitions, now } = queue
   const bounds = queueBounds(limits)
-  const free = Math.min(limit, bounds.concurrency - running, startsNow(bounds, state, now))
+  const free = Math.min(limit, bounds.concurrency - running, startsNow(bounds, corrected(bounds, queue), now))
   if (free <= 0) return []
   // Every partition gets an equal share of the claim. What one leaves is for the next claim.
   const share = Math.max(1, Math.ceil(free / partitions.length))
@@ -109,7 +110,7 @@ export function takeTurns<J>(queue: LockedQueue, waiting: readonly Waiting<J>[],
   const found = new Map(waiting.map(one => [one.partition, one]))
   const jobs: J[] = []
   const states = new Map<string, TurnState>()
-  let whole: PaceState = queue.state
+  let whole = corrected(bounds, queue)
   let refusedUntil: number | undefined
   const isFull = (): boolean => queue.running + jobs.length >= bounds.concurrency
   const mayStart = (cost: Units): boolean => {
@@ -178,14 +179,27 @@ class PartitionTurn<J> {
 
   #openAt(): number | undefined {
     const { running, isStopped } = this.#partition
+    const waiting = this.#waiting
+    const isLeft = waiting && (waiting.hasMore || this.#started < waiting.jobs.length)
+    // Nothing waits, so a full partition needs no look when a run ends.
+    if (waiting && !isLeft && waiting.nextDueAt === undefined) return undefined
     const isFull = running + this.#started >= this.#bounds.concurrency
     if (isStopped || isFull) return CLOSED
     if (this.#refusedUntil !== undefined) return this.#refusedUntil
-    // It was not looked at, because the queue or its own rate has no room.
-    if (!this.#waiting) return Math.max(this.#now, allowedAt(this.#bounds, this.#state, startCost(), this.#now))
-    const isLeft = this.#waiting.hasMore || this.#started < this.#waiting.jobs.length
-    return isLeft ? this.#now : this.#waiting.nextDueAt
+    // Without `waiting` it was not looked at, because the queue or its own rate has no room.
+    if (isLeft || !waiting) return allowedAt(this.#bounds, this.#state, startCost(), this.#now)
+    return waiting.nextDueAt
   }
+}
+
+/** The rates of a queue after what the runs of its partitions have spent or given back. They teach the queue nothing. */
+function corrected(bounds: Bounds, { state, partitions, now }: LockedQueue): PaceState {
+  let next: PaceState = state
+  for (const { notes } of partitions) {
+    for (const { at, spent, startedAt = 0 } of notes)
+      if (spent) next = spend(bounds, next, spent, Math.min(at, now), startedAt)
+  }
+  return next
 }
 
 /** The state of a partition after its notes. */
