@@ -32,7 +32,8 @@ export const ERROR_MEANINGS: Readonly<Record<ErrorCode, string>> = {
   STORE_NOT_A_DATABASE: 'the file is not a database of Chronos',
   STORE_CORRUPT: 'the database is damaged',
   STORE_NEWER: 'the store was made by a newer version',
-  STORE_NOT_SUPPORTED: 'this version of Node, of the driver or of the database is not supported, or the store has no limits of queues',
+  STORE_NOT_SUPPORTED:
+    'this version of Node, of the driver or of the database is not supported, or the store has no limits of queues',
   SIGNATURE_MISSING: 'a webhook without a signature',
   SIGNATURE_INVALID: 'the signature of a webhook does not fit its body, or the body is not a message',
   SIGNATURE_EXPIRED: 'the timestamp of a webhook is too old or in the future',

@@ -37,7 +37,7 @@ export const phaseCounts = view({
   scheduled: count,
   queued: count,
   retrying: count,
-  blocked: about(count, 'Jobs that their dependency holds back, and due jobs of a paused queue.'),
+  blocked: about(count, 'Jobs that their dependency holds back, and due jobs that wait for a limit or a paused queue.'),
   running: count,
   dead: count,
 })

@@ -10,6 +10,7 @@ import type { QueueChange, QueueRecord, Store } from '../../store/store.js'
 import type { Environment } from '../client/environment.js'
 import { folded } from '../figures/counts.js'
 import { checkSupport } from '../limits/declared.js'
+import { type PartitionsQuery, type PartitionView, readPartitions } from '../limits/partitions.js'
 import type { List } from './query.js'
 import {
   checkQueue,
@@ -69,6 +70,14 @@ export class Queues {
   /** The same for one queue. */
   async get(name: string): Promise<QueueReport> {
     return reportQueue(await this.#env.connection.store(), name)
+  }
+
+  /** A page of the partitions of a queue with limits, by name: what runs, waits and when the next may start. */
+  async partitions(name: string, query: PartitionsQuery = {}): Promise<List<PartitionView>> {
+    const store = await this.#env.connection.store()
+    await checkQueue(store, name)
+    const queue = (await store.queues()).find(one => one.name === name)
+    return readPartitions(store, queue ?? { name, paused: false }, query)
   }
 
   /** When the waiting jobs of one queue, or of all, fall due: retries and first runs. */

@@ -29,7 +29,7 @@ import { type Answer, type Call, type Endpoint, endpoint, ok } from '../endpoint
 import { invalidRequest, Problem, problemOf } from '../http/problem.js'
 import { waitAsPreferred } from '../http/wait.js'
 import { allList, enqueuedJob, jobForm, jobOrScheduleForm, type NewJob, warnings } from './job-forms.js'
-import { allShownTo, eitherShownTo, noSuch, ownJobOrSchedule, ownTenant, shownTo } from './tenancy.js'
+import { allShownTo, eitherShownTo, noSuch, ownJobOrSchedule, ownTenant, ownWork, shownTo } from './tenancy.js'
 import { byId, listSchema, versionTag } from './words.js'
 
 const BATCH_MAX = 1_000
@@ -100,7 +100,7 @@ async function makeSchedule(
 }
 
 async function enqueue({ chronos, quota }: Application, caller: Caller, job: NewJob): Promise<EnqueueResult> {
-  const own = ownTenant(caller, job)
+  const own = ownWork(caller, job)
   await quota.job(caller, own.queue, own.dependsOn)
   if ('http' in own) {
     const { http, ...options } = own

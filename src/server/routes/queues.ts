@@ -1,12 +1,14 @@
 import { queueSettings, waveQuery } from '../../core/queue/settings.js'
 import { hash64 } from '../../core/values/hash.js'
 import { queueQuery, queueReport, retryWaveView } from '../../engine/jobs/queue-report.js'
+import { partitionQuery, partitionView } from '../../engine/limits/partitions.js'
 import type { Application } from '../application.js'
+import type { Facts } from '../audit-words.js'
 import { type Answer, type Endpoint, endpoint, gone, NOTHING, ok } from '../endpoint.js'
 import { Problem } from '../http/problem.js'
 import { listSchema } from './words.js'
 
-type Settings = Readonly<{ paused: boolean; retry?: unknown }>
+type Settings = Readonly<{ paused: boolean; retry?: unknown; limits?: unknown }>
 
 const list = endpoint({
   method: 'get',
@@ -41,12 +43,12 @@ const get = endpoint({
 const set = endpoint({
   method: 'put',
   path: '/queues/{name}',
-  did: ({ name }) => `changed queue ${name}`,
+  did: setWords,
   isVersioned: true,
   call: 'queues.set(name, ...)',
-  summary: 'Set the policy of a queue',
+  summary: 'Set the policy and the limits of a queue',
   description:
-    'The policy overrides the code; fields that are left out stay unchanged. A queue that does not exist is created. ' +
+    'They override the code; fields that are left out stay unchanged. A queue that does not exist is created. ' +
     'With `If-Match`, only if the settings have not changed since they were read, otherwise 412.',
   role: 'admin',
   tenants: 'none',
@@ -61,6 +63,27 @@ const set = endpoint({
     const queue = await queues.get(name)
     return { body: queue, headers: settingsTag(queue) }
   },
+})
+
+/** `set the limits of queue crm` */
+function setWords({ name, paused, retry, limit, partitions }: Facts): string {
+  const isLimits = limit !== undefined || partitions !== undefined
+  if (!isLimits || paused !== undefined || retry !== undefined) return `changed queue ${name}`
+  return limit == null && partitions == null ? `removed the limits of queue ${name}` : `set the limits of queue ${name}`
+}
+
+const partitions = endpoint({
+  method: 'get',
+  path: '/queues/{name}/partitions',
+  tool: 'list_partitions',
+  call: 'queues.partitions(name, ...)',
+  summary: 'List the partitions of a queue with limits',
+  description: 'Those with jobs, or with a rate to remember. Empty for a queue without limits.',
+  role: 'viewer',
+  tenants: 'none',
+  query: partitionQuery,
+  answers: ok(listSchema(partitionView, 'PartitionList'), 'A page of partitions, by name'),
+  handle: async ({ app, params: { name }, query }) => ({ body: await app.chronos.queues.partitions(name, query) }),
 })
 
 const remove = endpoint({
@@ -127,7 +150,8 @@ async function checkSettings({ chronos }: Application, name: string, ifMatch: st
   )
 }
 
-const tagOf = ({ paused, retry }: Settings): string => hash64(JSON.stringify([paused, retry ?? null]))
+const tagOf = ({ paused, retry, limits }: Settings): string =>
+  hash64(JSON.stringify(limits === undefined ? [paused, retry ?? null] : [paused, retry ?? null, limits]))
 
 /** For `If-Match` only: the jobs of a queue change without its settings, so a GET must never return 304. */
 const settingsTag = (queue: Settings): Record<string, string> => ({ ETag: `"${tagOf(queue)}"` })
@@ -140,4 +164,5 @@ export const QUEUES: readonly Endpoint[] = [
   action('pause', 'Pause a queue: no more of its jobs start'),
   action('resume', 'Resume a queue'),
   wave,
+  partitions,
 ]

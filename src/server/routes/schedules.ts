@@ -16,7 +16,7 @@ import type { Application } from '../application.js'
 import { type Answer, type Endpoint, endpoint, gone, NOTHING, ok } from '../endpoint.js'
 import { Problem } from '../http/problem.js'
 import { enqueuedJob } from './job-forms.js'
-import { noSuch, ownOf, ownTenant, scheduleShownTo } from './tenancy.js'
+import { noSuch, ownOf, ownTenant, ownWork, scheduleShownTo } from './tenancy.js'
 import { listSchema, versionTag } from './words.js'
 
 /** Over HTTP a job has a name; only code can give its definition. */
@@ -143,7 +143,7 @@ async function put(
   body: ScheduleOptions,
   version: number | undefined,
 ): Promise<ScheduleView> {
-  const options = ownTenant(caller, body)
+  const options = ownWork(caller, body)
   const schedule = await app.chronos.schedules.put(id, options, version === undefined ? {} : { version })
   app.feed.changed(['schedules'], schedule.tenantId)
   return schedule

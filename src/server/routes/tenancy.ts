@@ -26,6 +26,22 @@ export function ownTenant<T extends { readonly tenantId?: string | undefined }>(
   return { ...asked, tenantId: caller.tenantId }
 }
 
+/** The same for new jobs. A tenant can't use up the limits of another one's partition. */
+export function ownWork<T extends { readonly tenantId?: string | undefined; readonly partition?: string | undefined }>(
+  caller: Caller,
+  asked: T,
+): T {
+  const { tenantId } = caller
+  if (tenantId !== undefined && asked.partition !== undefined && asked.partition !== tenantId) {
+    throw new Problem(
+      403,
+      'FORBIDDEN',
+      `partition: the jobs of this token share the partition ${tenantId}; leave it out`,
+    )
+  }
+  return ownTenant(caller, asked)
+}
+
 export function isOwn(caller: Caller, thing: { readonly tenantId?: string }): boolean {
   return caller.tenantId === undefined || thing.tenantId === caller.tenantId
 }
