@@ -13,7 +13,15 @@ export function addFlags(command: Command, fields: Fields): Command {
 
 function readerOf({ kinds, json, fromText }: Schema): (text: string, before: unknown) => unknown {
   if (kinds.includes('array')) return (text, before) => collect(text, before as readonly string[] | undefined)
+  if (kinds.length === 1 && kinds[0] === 'object')
+    return (text, before) => withAmount(text, before as object | undefined)
   return json?.({})['format'] === 'date-time' ? time : text => fromText?.(text) ?? text
+}
+
+/** `--unit tokens=1200`, repeated for several units. */
+function withAmount(text: string, before: object = {}): object {
+  const [unit = '', amount = ''] = text.split('=', 2)
+  return { ...before, [unit]: /^\d+(\.\d+)?$/.test(amount) ? Number(amount) : amount }
 }
 
 /** The description of a field in the style of a help page: `the queue of the job (default: default)`. */
@@ -24,7 +32,7 @@ export function helpOf({ about: { description = '' }, kinds, json }: Schema): st
     .replace(/^[A-Z](?![A-Z])/, first => first.toLowerCase())
   const choices = json?.({})['enum']
   if (Array.isArray(choices)) return `${choices.join(', ')}: ${words}`
-  return kinds.includes('array') ? `${words}; repeatable` : words
+  return kinds.includes('array') || kinds[0] === 'object' ? `${words}; repeatable` : words
 }
 
 /** The values of the flags, under the names of their fields. */

@@ -69,7 +69,7 @@ const without =
     Object.fromEntries(Object.entries(answer).filter(([name]) => !names.includes(name)))
 
 const ENQUEUED = only('id', 'status', 'warnings')
-const QUEUE = only('name', 'paused', 'retry')
+const QUEUE = only('name', 'paused', 'retry', 'limits')
 
 /** Responses of the API that contain more than the result of the method. */
 const RESULTS: Readonly<Partial<Record<MethodName, (answer: Fields) => unknown>>> = {

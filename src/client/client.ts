@@ -2,6 +2,7 @@ import { JOB_ROUTES } from '../core/api/job-routes.js'
 import type { HttpRequest } from '../core/http/request.js'
 import { type EnqueueOptions, enqueueOptions } from '../core/job/options.js'
 import { toPayload } from '../core/job/payload.js'
+import { turnOf } from '../core/partition/definition.js'
 import { ChronosError, shown } from '../core/values/error.js'
 import { BATCH_MAX } from '../core/values/limits.js'
 import { present } from '../core/values/present.js'
@@ -91,9 +92,9 @@ async function newJob(job: JobReference<never>, payload: unknown, options: Enque
   if (typeof job === 'string') return { name: job, payload: checkedPayload(payload), ...checkedOptions(options, job) }
   const { name, schema, queue, priority, delivery, tags, dependsOn, deadlineMs } = job
   const given = checkedOptions(options, name)
-  if (schema) await parseWith(schema, payload, `payload of "${name}"`)
+  const input = schema ? await parseWith(schema, payload, `payload of "${name}"`) : payload
   const defined = present({ queue, priority, delivery, tags, dependsOn, deadline: deadlineMs })
-  return { name, payload: checkedPayload(payload), ...defined, ...given }
+  return { name, payload: checkedPayload(payload), ...defined, ...given, ...present(turnOf(job, given, input)) }
 }
 
 /** Refuses what JSON would change silently. */

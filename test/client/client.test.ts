@@ -11,6 +11,7 @@ const total = defineJob({
   queue: 'sums',
   priority: 7,
   tags: ['sum'],
+  partition: ({ cents }) => `cents:${cents}`,
   payload: z.object({ cents: z.number() }),
   run({ cents }, job) {
     job.log('adding')
@@ -40,7 +41,13 @@ describe('chronos-jobs/client', () => {
     const result = await client.jobs.result(total, id, { within: '20s' })
     expectTypeOf(result).toEqualTypeOf<{ total: number }>()
     expect(result).toEqual({ total: 42 })
-    expect(await client.jobs.get(total, id)).toMatchObject({ queue: 'sums', priority: 7, tags: ['sum'], result })
+    expect(await client.jobs.get(total, id)).toMatchObject({
+      queue: 'sums',
+      priority: 7,
+      tags: ['sum'],
+      partition: 'cents:21',
+      result,
+    })
     expect(await t.chronos.jobs.get(id)).toEqual(await client.jobs.get(id))
     // @ts-expect-error: the payload is typed by the definition
     await expect(client.enqueue(total, { euros: 1 })).rejects.toMatchObject({ code: 'INVALID_PAYLOAD' })

@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { limit, partitionLimits } from '../../core/partition/limits.js'
 import { type PolicyInput, parsePolicy } from '../../core/policy/policy.js'
 import { isPresetName } from '../../core/policy/presets.js'
 import { HOUR_MS } from '../../core/values/duration.js'
@@ -21,7 +22,7 @@ import {
   text,
   value,
 } from '../../core/values/schema.js'
-import { list, union } from '../../core/values/shape.js'
+import { list, object, record, union } from '../../core/values/shape.js'
 import { webhookSecret } from '../../core/webhook/webhook.js'
 import type { AlertsOptions } from '../../engine/alerts/alerts.js'
 import type { Retention } from '../../engine/upkeep/retention.js'
@@ -185,6 +186,13 @@ const TABLE = {
     description: 'version of your program, shown with workers, errors and incidents (default: CHRONOS_BUILD)',
   }),
   lease: setting(expecting('a duration from 1s to 1h', duration({ min: 1_000, max: HOUR_MS })), '30s'),
+  limits: optional({
+    ...expecting(
+      'limits by queue, such as {"crm": {"partitions": {"concurrency": 2}}}',
+      record(object({}, { limit, partitions: partitionLimits }), { max: 1_000, of: 'limits by queue' }),
+    ),
+    fromText: json,
+  }),
   retry: optional(policy),
   'retention.succeeded': retention,
   'retention.cancelled': retention,

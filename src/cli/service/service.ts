@@ -60,7 +60,12 @@ export class Service {
       log,
       egress: { allow: [...settings.egressAllow, ...egressAllow] },
       retention: retentionIn(settings),
-      ...present({ retry: settings.retry, alerts: settings.alerts, webhookSecret: settings.webhookSecret }),
+      ...present({
+        retry: settings.retry,
+        queues: settings.limits,
+        alerts: settings.alerts,
+        webhookSecret: settings.webhookSecret,
+      }),
     })
     const server = options.server ? await serverOf(chronos, options) : undefined
     return new Service(chronos, server, options)

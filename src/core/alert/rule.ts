@@ -62,6 +62,17 @@ export interface Facts {
   /** Waiting jobs that no live worker of their queue has a handler for. */
   readonly unhandled: readonly UnhandledFacts[]
   readonly retention: RetentionFacts
+  /** Queues with partitions that a dead letter stops. */
+  readonly stopped: readonly StoppedFacts[]
+}
+
+export interface StoppedFacts {
+  readonly queue: string
+  /** How many, up to 100. */
+  readonly partitions: number
+  /** One of them, and the dead letter that stops it. */
+  readonly partition: string
+  readonly jobId: string
 }
 
 export interface UnhandledFacts {

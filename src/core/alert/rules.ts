@@ -1,4 +1,5 @@
 import { circuitState } from '../dependency/state.js'
+import { partitionWords } from '../partition/wait.js'
 import { isInternal } from '../queue/internal.js'
 import { DAY_MS, formatMs } from '../values/duration.js'
 import { retryRateText } from '../values/number.js'
@@ -185,6 +186,21 @@ const TABLE = [
           value,
           summary: `no worker of queue ${queue} has a handler for ${name}: ${jobs}${meant}`,
         }
+      }),
+  }),
+  rule({
+    name: 'partition-stopped',
+    about: 'Partitions of a queue that a dead letter stops',
+    details: "Only with `order: 'fifo', onDead: 'stop'`. Redrive or discard the dead letter. Up to 100 are counted.",
+    measures: 'level',
+    unit: 'count',
+    defaults: { for: '1m', keep: '1m' },
+    reads: 'stopped',
+    readings: stopped =>
+      stopped.map(({ queue, partitions: value, partition, jobId }) => {
+        const many = value === 1 ? '' : `; ${value} partitions are stopped`
+        const summary = `${partitionWords(partition)} of queue ${queue} is stopped by dead letter ${jobId}${many}`
+        return { labels: { queue }, value, summary }
       }),
   }),
   rule({

@@ -1,3 +1,4 @@
+import { units } from '../partition/limits.js'
 import { HOUR_MS } from '../values/duration.js'
 import { name } from '../values/limits.js'
 import {
@@ -79,13 +80,14 @@ const reportedError = object(
   },
 )
 
+const spent = about(units, 'What the run has really cost, by unit, in place of the estimate of its enqueue.')
 const note = about(anyText, 'Kept with the attempt and shown in the history.')
 
 export const failOptions = named(
   'LeaseFailure',
-  object({ token, error: reportedError }, { run, retryAfter: duration(), note }),
+  object({ token, error: reportedError }, { run, retryAfter: duration(), note, spent }),
 )
-export const completeOptions = object({ token }, { run, result: anything, note })
+export const completeOptions = object({ token }, { run, result: anything, note, spent })
 export const snoozeOptions = object({ token, delay: duration() }, { run, note: anyText })
 export const releaseOptions = object(
   { token },

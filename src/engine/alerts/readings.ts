@@ -10,6 +10,7 @@ import { COUNTS, countsId, placeOfCounts } from '../../store/fold.js'
 import type { Store } from '../../store/store.js'
 import { DEPENDENCY } from '../dependencies/dependencies.js'
 import { liveWorkers, unhandledJobs } from '../jobs/handlers.js'
+import { stoppedPartitions } from '../limits/stopped.js'
 import { bodyOf } from '../records/records.js'
 import { SCHEDULE } from '../schedules/schedule-cache.js'
 import { isPruning } from '../upkeep/pruner.js'
@@ -46,6 +47,7 @@ const READ: { readonly [Source in keyof Facts]: (scene: Scene, windowMs: number)
   missed: readMissed,
   unhandled: ({ store, now }) => unhandledJobs(store, now),
   retention: readRetention,
+  stopped: async ({ store }) => stoppedPartitions(store, await store.queues()),
 }
 
 /** Reads what the enabled rules need from the store, each fact once. */

@@ -1,4 +1,5 @@
 import { batchSize } from '../../core/job/batch.js'
+import { partitionOf } from '../../core/partition/limits.js'
 import type { Clock, Timer } from '../../core/values/clock.js'
 import type { Claimed } from '../../store/store.js'
 import type { Attempt } from '../worker/attempt.js'
@@ -74,11 +75,12 @@ export class Gatherer {
 }
 
 /** Jobs with the same value may share a call. */
-function groupOf({ tenantId, payload }: Claimed, { by }: BatchSettings): string | null | Fault {
+function groupOf(claimed: Claimed, { by }: BatchSettings): string | null | Fault {
   if (by === undefined) return null
-  if (by === 'tenant') return tenantId ?? null
+  if (by === 'tenant') return claimed.tenantId ?? null
+  if (by === 'partition') return partitionOf(claimed)
   try {
-    return String(by(JSON.parse(payload) as never))
+    return String(by(JSON.parse(claimed.payload) as never))
   } catch (error) {
     return new Fault(error)
   }

@@ -6,8 +6,8 @@ const SIZE_MAX = 1_000
 const WAIT_MAX_MS = 10_000
 const WAIT_DEFAULT_MS = 50
 
-/** Which jobs may share a call: those with the same tenant, or with the same value of a function. */
-export type BatchBy<Payload> = 'tenant' | ((payload: Payload) => string)
+/** Which jobs may share a call: those with the same tenant, partition, or value of a function. */
+export type BatchBy<Payload> = 'tenant' | 'partition' | ((payload: Payload) => string)
 
 /** A handler that gets several jobs in one call. */
 export interface BatchOptions<Payload> {
@@ -25,10 +25,10 @@ export const batchOptions = object(
     wait: about(duration({ max: WAIT_MAX_MS }), 'How long the first job of a batch waits for others. Default 50ms.'),
     by: about(
       union(
-        oneOf(['tenant']),
+        oneOf(['tenant', 'partition']),
         inCode<(payload: never) => string>('a function of the payload', given => typeof given === 'function'),
       ),
-      'Only jobs with the same tenant, or the same value of a function, share a call.',
+      'Only jobs with the same tenant, partition, or value of a function share a call.',
     ),
   },
 )

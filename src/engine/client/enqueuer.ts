@@ -3,13 +3,13 @@ import { urlOf } from '../../core/http/request.js'
 import { type Delivery, PRIORITY_DEFAULT } from '../../core/job/job.js'
 import { deadlineOf, type EnqueueOptions, enqueueOptions, retryOf, runTimeOf } from '../../core/job/options.js'
 import { canonicalJson, toPayload } from '../../core/job/payload.js'
-import { partitionName, type Units, units } from '../../core/partition/limits.js'
+import { turnOf } from '../../core/partition/definition.js'
 import { RESERVED } from '../../core/queue/internal.js'
 import { type Clock, type Dice, wait } from '../../core/values/clock.js'
 import { toMs } from '../../core/values/duration.js'
 import { ChronosError, shown } from '../../core/values/error.js'
 import { BATCH_MAX, jobName } from '../../core/values/limits.js'
-import { read, type Schema } from '../../core/values/schema.js'
+import { read } from '../../core/values/schema.js'
 import { parseWith } from '../../core/values/standard-schema.js'
 import type { Enqueued, NewJob, RunTime } from '../../store/store.js'
 import type { Telemetry } from '../figures/telemetry.js'
@@ -234,7 +234,7 @@ export class Enqueuer {
     const text = toPayload(payload, 'payload')
     const { key, unique, tenantId, fingerprint } = options
     const dependency = options.dependsOn ?? definition?.dependsOn ?? definition?.dependencyOf?.(input as never)
-    const { partition, units } = turnOf(definition, options, input)
+    const { partition, units } = definition ? turnOf(definition, options, input) : options
     const override = retryOf(options)
     const policyId = definition && (await policies.publish(definition, queue))
     const timeoutMs = options.timeout === undefined ? undefined : toMs(options.timeout, 'timeout')
@@ -267,26 +267,6 @@ export class Enqueuer {
     const { href } = urlOf(given)
     this.#options.checkWebhook(href, `enqueue "${name}": webhook`)
     return href
-  }
-}
-
-interface Turn {
-  readonly partition?: string | undefined
-  readonly units?: Units | undefined
-}
-
-/** The options of the enqueue take precedence over the definition. What a function returns is checked as an option is. */
-function turnOf(definition: JobDefinition | undefined, options: EnqueueOptions, input: unknown): Turn {
-  if (!definition?.partition && !definition?.units) return options
-  const { name, partition: lane, units: cost } = definition
-  const computed = <T>(schema: Schema<T>, said: unknown, what: string): T | undefined => {
-    if (typeof said !== 'function') return said as T | undefined
-    const value: unknown = said(input)
-    return value === undefined ? undefined : read(schema, value, `job "${name}": ${what}`)
-  }
-  return {
-    partition: options.partition ?? computed(partitionName, lane, 'partition'),
-    units: options.units ?? computed(units, cost, 'units'),
   }
 }
 

@@ -9,6 +9,7 @@ import type { Backlog, QueueCensus, Store } from '../../store/store.js'
 import { ALERT_TAG, countsOf, DEAD_MAX, RECORDS_MAX } from '../alerts/readings.js'
 import { DEPENDENCY } from '../dependencies/dependencies.js'
 import { liveWorkers } from '../jobs/handlers.js'
+import { stoppedPartitions } from '../limits/stopped.js'
 import { bodyOf } from '../records/records.js'
 import { WEBHOOK } from '../webhooks/endpoints.js'
 
@@ -35,6 +36,10 @@ export interface QueueGauges {
   readonly workers: number
   /** Retries ÷ first attempts that ended in the last `RATE_WINDOW_MS`; absent if no first attempt did. */
   readonly retryRate?: number
+  /** How many of its jobs may run at the same time; absent without such a limit. */
+  readonly concurrencyLimit?: number
+  /** How many of its partitions a dead letter stops; absent without limits. */
+  readonly stopped?: number
 }
 
 export type GaugePhase = Exclude<keyof QueueCensus, 'queue'>
@@ -47,7 +52,10 @@ export async function readGauges(store: Store): Promise<Gauges> {
   const { now } = await store.info()
   const census = await store.census({ cap: CENSUS_MAX })
   const backlog = await store.backlog({ exceptTag: ALERT_TAG, deadMax: DEAD_MAX })
-  const paused = new Set((await store.queues()).filter(queue => queue.paused).map(({ name }) => name))
+  const records = await store.queues()
+  const paused = new Set(records.filter(queue => queue.paused).map(({ name }) => name))
+  const limits = new Map(records.map(({ name, limits: given }) => [name, given]))
+  const stopped = new Map((await stoppedPartitions(store, records)).map(one => [one.queue, one.partitions]))
   // A worker without queues only runs maintenance and has no slots.
   const workers = (await liveWorkers(store, now)).filter(({ queues }) => queues.some(queue => !isInternal(queue)))
   const { queues: counts } = await countsOf({ store, now }, RATE_WINDOW_MS)
@@ -66,7 +74,11 @@ export async function readGauges(store: Store): Promise<Gauges> {
       jobs: phasesOf(each),
       ...lateness(waiting.get(queue), now),
       workers: workersOf.get(queue) ?? 0,
-      ...present({ retryRate: counted && retryRateOf(counted) }),
+      ...present({
+        retryRate: counted && retryRateOf(counted),
+        concurrencyLimit: limits.get(queue)?.limit?.concurrency,
+        stopped: limits.get(queue) && (stopped.get(queue) ?? 0),
+      }),
     }
   })
   const slots = {

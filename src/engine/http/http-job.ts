@@ -8,11 +8,13 @@ import {
   isExpected,
   parseHttpRequest,
 } from '../../core/http/request.js'
+import { lessonOfHeaders, RATE_HEADERS } from '../../core/partition/lesson.js'
 import { formatMs } from '../../core/values/duration.js'
 import { ChronosError } from '../../core/values/error.js'
 import { defineBuiltIn, HTTP_JOB, type JobContext, type JobDefinition } from '../client/definition.js'
 import { EgressBlocked } from '../egress/blocked.js'
 import type { Egress, EgressAnswer } from '../egress/egress.js'
+import { Attempt } from '../worker/attempt.js'
 import { BODY_KEPT_BYTES, logResponse, type Response, responseOf } from './http-response.js'
 
 /** The request has its own timeout; this one is for a handler that hangs. */
@@ -74,10 +76,17 @@ async function perform(call: HttpCall, job: JobContext, egress: Egress, traceHea
     freshConnection: job.delivery === 'at-most-once',
     signal: job.signal,
   })
+  if (job instanceof Attempt) learn(job, answer)
   const response = responseOf(answer, call)
   if (isExpected(call, answer.status)) return response
   logResponse(response, `answered ${answer.status} in ${formatMs(answer.timing.totalMs)}`, job)
   throw refusal(answer, call, job)
+}
+
+/** What any response says about the rate of the job's partition; an error says more. */
+function learn(attempt: Attempt, { headers }: EgressAnswer): void {
+  if (attempt.claimed.lane === undefined) return
+  attempt.lesson = lessonOfHeaders(name => headers[name], attempt.clock.now().getTime())
 }
 
 const SIDE_EFFECT_METHODS: readonly string[] = ['POST', 'PATCH']
@@ -105,7 +114,8 @@ function quoted(key: string): string {
 /** The error for an unexpected status. */
 function refusal({ status, headers }: EgressAnswer, call: HttpCall, job: JobContext): HttpError {
   const kept: Record<string, string> = {}
-  for (const name of ['retry-after', 'date']) if (headers[name] !== undefined) kept[name] = headers[name]
+  for (const name of ['retry-after', 'date', ...RATE_HEADERS])
+    if (headers[name] !== undefined) kept[name] = headers[name]
   // A conflict with an earlier request may be one with our own.
   const repeated = SIDE_EFFECT_METHODS.includes(call.method) && (job.run > 1 || job.generation > 1)
   const known = knownAnswer({ status, retryAfter: 'retry-after' in kept, repeated })

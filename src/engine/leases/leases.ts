@@ -15,6 +15,7 @@ import {
   type SnoozeOptions,
   snoozeOptions,
 } from '../../core/lease/options.js'
+import { lessonOfError } from '../../core/partition/lesson.js'
 import { formatMs, toMs } from '../../core/values/duration.js'
 import { ChronosError } from '../../core/values/error.js'
 import { about, boolean, type Infer, named } from '../../core/values/schema.js'
@@ -132,9 +133,10 @@ export class Leases {
   /** Ends the run as succeeded. */
   async complete(jobId: string, options: CompleteOptions): Promise<LeaseEnd> {
     const where = 'leases.complete'
-    const { result, note, ...proof } = readLease(completeOptions, jobId, options, where)
+    const { result, note, spent, ...proof } = readLease(completeOptions, jobId, options, where)
     return this.#end(jobId, proof, ['succeeded'], where, attempt => {
       if (note !== undefined) attempt.note(note)
+      if (spent) attempt.spent(spent)
       return outcomeOf(result)
     })
   }
@@ -142,11 +144,14 @@ export class Leases {
   /** Ends the run as failed; the job's policy decides what happens next, as for any other run. */
   async fail(jobId: string, options: FailOptions): Promise<LeaseEnd> {
     const where = 'leases.fail'
-    const { error, retryAfter, note, ...proof } = readLease(failOptions, jobId, options, where)
+    const { error, retryAfter, note, spent, ...proof } = readLease(failOptions, jobId, options, where)
     const retryAfterMs = retryAfter === undefined ? undefined : toMs(retryAfter, 'retryAfter')
     return this.#end(jobId, proof, ['failed', 'cancelled'], where, attempt => {
       if (note !== undefined) attempt.note(note)
-      const outcome = reportedOutcome(error, retryAfterMs, attempt.policy, this.#env.time.now())
+      if (spent) attempt.spent(spent)
+      const now = this.#env.time.now()
+      const outcome = reportedOutcome(error, retryAfterMs, attempt.policy, now)
+      attempt.lesson = lessonOfError(asThrown(error), retryAfterMs, now)
       return this.#withCustomDelay(attempt, asThrown(error), outcome)
     })
   }

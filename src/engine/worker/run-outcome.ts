@@ -1,5 +1,6 @@
 import { thrownOutcome, toStoredError } from '../../core/failure/outcome.js'
 import type { Outcome } from '../../core/job/lifecycle.js'
+import { lessonOfError } from '../../core/partition/lesson.js'
 import type { Environment } from '../client/environment.js'
 import { type Attempt, interruptionError } from './attempt.js'
 import { type CustomBackoffs, withCustomDelay } from './custom-backoff.js'
@@ -15,7 +16,11 @@ export class RunOutcomes {
   }
 
   thrown(attempt: Attempt, error: unknown): Outcome {
-    const outcome = thrownOutcome(error, attempt.policy.rules ?? [], this.#env.time.now())
+    const now = this.#env.time.now()
+    const outcome = thrownOutcome(error, attempt.policy.rules ?? [], now)
+    if (attempt.claimed.lane !== undefined) {
+      attempt.lesson = lessonOfError(error, 'retryAfterMs' in outcome ? outcome.retryAfterMs : undefined, now)
+    }
     return withCustomDelay(this.#backoffs, attempt, error, outcome, this.#env.log)
   }
 

@@ -103,6 +103,16 @@ export const CATALOG = {
     labels: ['queue'],
   },
   queue_paused: { type: 'gauge', help: '1 while the queue is paused.', labels: ['queue'] },
+  queue_concurrency_limit: {
+    type: 'gauge',
+    help: 'How many jobs of the queue may run at the same time; absent without such a limit.',
+    labels: ['queue'],
+  },
+  queue_partitions_stopped: {
+    type: 'gauge',
+    help: 'Partitions that a dead letter stops, counted up to 100; absent without limits.',
+    labels: ['queue'],
+  },
   queue_workers: { type: 'gauge', help: 'Live workers of the queue.', labels: ['queue'] },
   retry_rate: {
     type: 'gauge',

@@ -68,6 +68,12 @@ function gaugeSamples(gauges: Gauges): readonly (readonly [MetricName, readonly 
   const queues = bounded(gauges.queues)
   const each = (value: (queue: QueueGauges) => number): readonly Sample[] =>
     queues.map(queue => ({ labels: { queue: queue.queue }, value: value(queue) }))
+  /** Of those that have the value. */
+  const some = (valueOf: (queue: QueueGauges) => number | undefined): readonly Sample[] =>
+    queues.flatMap(queue => {
+      const value = valueOf(queue)
+      return value === undefined ? [] : { labels: { queue: queue.queue }, value }
+    })
   const { busy, total } = gauges.slots
   return [
     [
@@ -81,12 +87,9 @@ function gaugeSamples(gauges: Gauges): readonly (readonly [MetricName, readonly 
     ['queue_oldest_due_retry_age_seconds', each(({ oldestRetryDueMs }) => oldestRetryDueMs / 1000)],
     ['queue_paused', each(({ paused }) => (paused ? 1 : 0))],
     ['queue_workers', each(({ workers }) => workers)],
-    [
-      'retry_rate',
-      queues.flatMap(({ queue, retryRate }) =>
-        retryRate === undefined ? [] : { labels: { queue }, value: retryRate },
-      ),
-    ],
+    ['retry_rate', some(({ retryRate }) => retryRate)],
+    ['queue_concurrency_limit', some(({ concurrencyLimit }) => concurrencyLimit)],
+    ['queue_partitions_stopped', some(({ stopped }) => stopped)],
     ['workers', [plain(gauges.workers)]],
     [
       'worker_slots',
@@ -116,6 +119,7 @@ function bounded(queues: readonly QueueGauges[]): readonly QueueGauges[] {
 
 function both(one: QueueGauges, other: QueueGauges): QueueGauges {
   const rates = [one.retryRate, other.retryRate].filter(rate => rate !== undefined)
+  const stopped = [one.stopped, other.stopped].filter(count => count !== undefined)
   return {
     queue: one.queue,
     paused: one.paused && other.paused,
@@ -127,6 +131,7 @@ function both(one: QueueGauges, other: QueueGauges): QueueGauges {
     oldestRetryDueMs: Math.max(one.oldestRetryDueMs, other.oldestRetryDueMs),
     workers: Math.min(one.workers, other.workers),
     ...(rates.length > 0 && { retryRate: Math.max(...rates) }),
+    ...(stopped.length > 0 && { stopped: stopped.reduce((sum, count) => sum + count) }),
   }
 }
 

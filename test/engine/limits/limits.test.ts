@@ -13,7 +13,7 @@ describe.each(LIMITED_STORES)('limits on %s', (_, open) => {
   })
   const accounts = (...names: string[]) => names.map(account => ({ account }))
 
-  it('of a partition hold over all of its jobs, and others run beside it', async () => {
+  it('hold for all jobs of a partition, and others run beside it', async () => {
     const t = start({ jobs: [call], queues: { crm: { partitions: { concurrency: 2 } } } })
     const since = t.clock.now()
     await t.enqueueMany(call, accounts('a', 'a', 'a', 'a', 'a', 'b'))
@@ -25,7 +25,7 @@ describe.each(LIMITED_STORES)('limits on %s', (_, open) => {
     await t.close()
   })
 
-  it('of the whole queue hold beside those of its partitions', async () => {
+  it('hold for the whole queue beside those of its partitions', async () => {
     const t = start({
       jobs: [call],
       queues: {
@@ -40,7 +40,7 @@ describe.each(LIMITED_STORES)('limits on %s', (_, open) => {
     await t.close()
   })
 
-  it('of a rate space the starts, with a burst', async () => {
+  it('space the starts by a rate, with a burst', async () => {
     const ask = defineJob({ name: 'ask', queue: 'ai', run: () => undefined })
     const t = start({ jobs: [ask], queues: { ai: { limit: { rate: '1/s', burst: 2 } } } })
     const since = t.clock.now()
@@ -50,7 +50,7 @@ describe.each(LIMITED_STORES)('limits on %s', (_, open) => {
     await t.close()
   })
 
-  it('of units follow what a run has really spent', async () => {
+  it('follow what a run has really spent, by unit', async () => {
     const spends = [100, 20, 60]
     const ask = defineJob({
       name: 'ask',
@@ -136,7 +136,7 @@ describe('limits with wrong values', () => {
     await t.close()
   })
 
-  it('of what a run has spent fail it', async () => {
+  it('fail a run that reports them as spent', async () => {
     const odd = defineJob({ name: 'odd', retry: { maxRetries: 0 }, run: (_, job) => job.spent({ tokens: -1 }) })
     const t = testChronos({ jobs: [odd] })
     const { id } = await t.enqueue(odd)

@@ -11,7 +11,7 @@ const line = async (queue: QueueRecord, style: Style): Promise<string> =>
 
 export const queues: CommandSpec = {
   name: 'queues',
-  summary: 'list, pause and delete queues, and change their retry policy',
+  summary: 'list, pause and delete queues, and change their retry policy and limits',
   examples: `
 chronos queues list
 chronos queues pause payments
@@ -44,6 +44,28 @@ chronos queues set payments --retry financial
 chronos queues set payments --retry '{"maxRetries": 8}'
 chronos queues set payments --reset`,
       run: async () => (await import('./run.js')).setQueue,
+    },
+    {
+      name: 'limits',
+      summary: 'show or set the limits of a queue and its partitions',
+      details:
+        'A setting is a list such as concurrency=40,rate=500/m,burst=20, JSON, or none for what the code says; ' +
+        '--partitions also takes order=fifo, onDead=stop, learn and fair. Limits apply to the jobs that start afterwards.',
+      arguments: [NAME],
+      options: command =>
+        addPageOptions(command)
+          .option('--stopped', 'only partitions that a dead letter stops')
+          .option('--queue <settings>', 'limits of the whole queue')
+          .option('--partitions <settings>', 'limits of each partition')
+          .option('--clear', 'remove both, so that those of the code apply again'),
+      examples: `
+chronos queues limits crm
+chronos queues limits crm --queue concurrency=40 --partitions concurrency=2
+chronos queues limits ai --partitions rate=500/m,learn
+chronos queues limits ai --partitions '{"units": {"tokens": "90000/m"}}'
+chronos queues limits feed --stopped
+chronos queues limits crm --clear`,
+      run: async () => (await import('./limits.js')).queueLimits,
     },
     {
       name: 'pause',
