@@ -131,7 +131,8 @@ export function partitions(tables: MemoryTables, queue: string, query: Partition
     }
   })
   const live = records.filter(
-    ({ running, waiting, state }) => running + waiting.value > 0 || Object.keys(state).length > 0,
+    ({ running, waiting, stoppedBy, state }) =>
+      running + waiting.value > 0 || stoppedBy !== undefined || Object.keys(state).length > 0,
   )
   if ('names' in query) return live
   const wanted = query.which === 'stopped' ? live.filter(one => one.stoppedBy !== undefined) : live

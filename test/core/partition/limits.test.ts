@@ -101,12 +101,18 @@ describe('limits after a change', () => {
   it.each<[string, QueueLimits | undefined, QueueLimits | null | undefined, QueueLimits | undefined]>([
     ['code sets them', undefined, code, code],
     ['code changes its own', code, other, other],
-    ['code does not replace those of an operator', operator, code, operator],
-    ['an operator replaces those of code', code, operator, operator],
+    [
+      'code does not replace those of an operator',
+      operator,
+      code,
+      { ...operator, code: { limit: { concurrency: 1 } } },
+    ],
+    ['an operator replaces those of code', code, operator, { ...operator, code: { limit: { concurrency: 1 } } }],
     ['null removes them', operator, null, undefined],
+    ['null brings those of code back', { ...operator, code: { limit: { concurrency: 1 } } }, null, code],
     ['a change of something else keeps them', operator, undefined, operator],
   ])('%s', (_, old, change, after) => {
-    expect(limitsAfter(old, change)).toBe(after)
+    expect(limitsAfter(old, change)).toEqual(after)
   })
 })
 

@@ -136,7 +136,7 @@ describe('units', () => {
   it('may have the name of an inherited property', () => {
     const strange = boundsOf({ units: { constructor: '1/s', toString: '1/s' } })
     expect(allowedAt(strange, {}, startCost(), NOW)).toBe(NOW)
-    expect(spend(strange, {}, startCost(), NOW)).toEqual({ clocks: {} })
+    expect(spend(strange, {}, startCost(), NOW)).toEqual({ clocks: {}, busySince: {} })
     const state = spend(strange, {}, startCost({ constructor: 1 }), NOW)
     expect(allowedAt(strange, state, startCost({ constructor: 1 }), NOW)).toBe(NOW + 1_000)
   })

@@ -215,7 +215,7 @@ describe('notes', () => {
     })
     const state = started.states.get('a')!
     const given = { due: 9, units: { tokens: 100 }, state }
-    const back = { at: NOW, spent: { tokens: -100 } }
+    const back = { at: NOW, startedAt: NOW, spent: { tokens: -100 } }
     const partitions = { units: { tokens: '100/s' } } as const
     expect(turnsOf({ partitions, lanes: { a: { ...given, notes: [back] } } }).started).toEqual({ a: 1 })
     const more = { at: NOW - 2_000, spent: { tokens: 300 } }
@@ -228,7 +228,7 @@ describe('notes', () => {
     const limit: Limit = { rate: '1/h', burst: 1 }
     const { queueState } = turnsOf({ limit, lanes: { a: { due: 1 } } })
     const { openAt: _, ...state } = queueState
-    const notes = [{ at: NOW, spent: { [STARTS]: -1 } }]
+    const notes = [{ at: NOW, startedAt: NOW, spent: { [STARTS]: -1 } }]
     expect(turnsOf({ limit, state, lanes: { a: { due: 1 } } }).started).toEqual({})
     expect(turnsOf({ limit, state, lanes: { a: { due: 1, notes } } }).started).toEqual({ a: 1 })
   })

@@ -1,5 +1,5 @@
 import { partitionBounds, type QueueLimits } from '../../../core/partition/limits.js'
-import { fromText, toText } from '../../columns.js'
+import { byBytes, fromText, toText } from '../../columns.js'
 import type { PartitionQuery, PartitionRecord } from '../../store.js'
 import { texts } from '../arrays.js'
 import type { Database } from '../connection/pool.js'
@@ -66,10 +66,16 @@ export async function partitions(
   if (!row) return []
   const limits = JSON.parse(row[0]) as QueueLimits
   if ('names' in query) return read(db, queue, limits, [...new Set(query.names)].map(toText), query.cap)
-  const sql = query.which === 'stopped' ? STOPPED_NAMES : ALL_NAMES
+  const namesAfter = async (after: string | null): Promise<string[]> => {
+    const ask = (sql: string) => db.read<[name: string]>(sql, toText(queue), after, query.limit)
+    const stopped = query.which === 'stopped' || limits.partitions?.onDead === 'stop' ? await ask(STOPPED_NAMES) : []
+    const rows = query.which === 'stopped' ? stopped : [...stopped, ...(await ask(ALL_NAMES))]
+    const names = new Set(rows.map(([name]) => name))
+    return [...names].sort(byBytes).slice(0, query.limit)
+  }
   const found: PartitionRecord[] = []
   for (let after = query.after === undefined ? null : toText(query.after); ; ) {
-    const names = (await db.read<[name: string]>(sql, toText(queue), after, query.limit)).map(([name]) => name)
+    const names = await namesAfter(after)
     const records = await read(db, queue, limits, names, query.cap)
     found.push(...records.filter(({ stoppedBy }) => query.which !== 'stopped' || stoppedBy !== undefined))
     // Some of the names may have nothing to remember.
@@ -93,8 +99,8 @@ async function read(
 function recordOf([text, openAt, body, running, waiting, deadId]: PartitionRow, limits: QueueLimits, cap: number) {
   const name = fromText(text)
   const state = stateOf(openAt, body)
-  if (running + waiting === 0 && Object.keys(state).length === 0) return []
   const isStopped = deadId !== null && partitionBounds(limits, name).stopsOnDead
+  if (running + waiting === 0 && !isStopped && Object.keys(state).length === 0) return []
   const record: PartitionRecord = {
     name,
     running,

@@ -52,13 +52,14 @@ class PartitionReader {
     this.#cap = cap
   }
 
-  /** A partition with waiting jobs has a row; one with running jobs need not have one. */
+  /** A partition with waiting jobs has a row; one with running jobs, or with a dead letter that stops it, need not have one. */
   namesAfter(after: string | undefined, limit: number, which: 'all' | 'stopped'): string[] {
     const beyond = after === undefined ? '>=' : '>'
     const last = after ?? ''
     const lanes = (state: string) => this.#db.all<[string]>(lanesWith(beyond), this.#queue, state, last, limit)
     const rows = which === 'stopped' ? lanes('dead') : this.#db.all<[string]>(known(beyond), this.#queue, last, limit)
-    if (which === 'all') rows.push(...lanes('running'))
+    if (which === 'all')
+      rows.push(...lanes('running'), ...(this.#limits.partitions?.onDead === 'stop' ? lanes('dead') : []))
     const names = [...new Set(rows.map(([name]) => name))]
     return names.sort((a, b) => byBytes(fromText(a), fromText(b))).slice(0, limit)
   }
@@ -69,14 +70,15 @@ class PartitionReader {
     const row = this.#db.get<[openAt: number | null, pace: string | null]>(STATE, this.#queue, lane)
     const running = this.#count('running', lane, -1)
     const waiting = this.#count('waiting', lane, this.#cap + 1)
-    if (!row && running + waiting === 0) return undefined
+    const stoppedBy = this.#stoppedBy(name, lane)
+    if (!row && running + waiting === 0 && stoppedBy === undefined) return undefined
     const isMore = waiting > this.#cap
     return {
       name,
       running,
       waiting: { value: isMore ? this.#cap : waiting, relation: isMore ? 'at-least' : 'exact' },
       state: row ? readTurn(...row) : {},
-      ...present({ stoppedBy: this.#stoppedBy(name, lane) }),
+      ...present({ stoppedBy }),
     }
   }
 

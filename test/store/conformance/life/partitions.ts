@@ -333,6 +333,17 @@ export function partitionCases(bench: Bench, { describe, expect, it }: Suite): v
       expect(await claimed()).toEqual([two])
     })
 
+    it('is shown as stopped, also if nothing waits behind the dead letter', async () => {
+      await limited({ order: 'fifo', onDead: 'stop' })
+      const id = await add('a')
+      await end((await claim())[0]!, died())
+      const stopped = await bench.store.partitions!(QUEUE, { limit: 10, cap: 10, which: 'stopped' })
+      expect(stopped).toMatchObject([{ name: 'a', running: 0, stoppedBy: id }])
+      expect((await partitions()).map(({ name }) => name)).toEqual(['a'])
+      await bench.discard([id])
+      expect(await bench.store.partitions!(QUEUE, { limit: 10, cap: 10, which: 'stopped' })).toEqual([])
+    })
+
     it('goes on when the dead letter that stopped it is discarded or removed', async () => {
       await limited({ order: 'fifo', onDead: 'stop' })
       for (const free of [(id: string) => bench.discard([id]), (id: string) => bench.store.remove([id])]) {
