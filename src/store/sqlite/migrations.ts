@@ -197,6 +197,13 @@ const MIGRATIONS: readonly string[] = [
   ALTER TABLE attempts ADD COLUMN decision TEXT;
   ALTER TABLE attempts ADD COLUMN fingerprint TEXT;
   `,
+  `
+  -- 1, 2, … for a job beside a running one with the same "unique" value; see writes/unique.ts
+  ALTER TABLE jobs ADD COLUMN unique_slot INTEGER;
+  DROP INDEX jobs_unique;
+  CREATE UNIQUE INDEX jobs_unique ON jobs ("unique", name, ifnull(tenant_id, 0), ifnull(unique_slot, 0))
+    WHERE "unique" IS NOT NULL AND finished_at IS NULL;
+  `,
 ]
 
 /** What to do with existing rows after the migration to a version. */
