@@ -116,7 +116,7 @@ type PerPayload = (payload: unknown, index: number) => EnqueueOptions
 
 interface BatchAnswer {
   readonly data: readonly {
-    readonly status: 'created' | 'existing' | 'refused'
+    readonly status: 'created' | 'existing' | 'replaced' | 'refused'
     readonly id?: string
     readonly warnings?: readonly string[]
     readonly code?: string

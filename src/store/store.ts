@@ -2,8 +2,10 @@ import type { JobChange } from '../core/job/changes.js'
 import type { Job, JobState, WaitingPhase } from '../core/job/job.js'
 import type { Decision } from '../core/job/lifecycle.js'
 import type { RunTime } from '../core/job/run-time.js'
+import type { Replacement, Throttle } from '../core/job/unique.js'
 import type { AttemptFacts } from '../core/job/view.js'
 import type { Count } from '../core/values/count.js'
+import type { Changed, Enqueued } from './answers.js'
 import type { AuditSnapshot } from './integrity.js'
 import type { GivenField } from './job-columns.js'
 import type { PartitionQuery, PartitionRecord, QueueChange, QueueRecord } from './queue.js'
@@ -27,6 +29,8 @@ import type {
 export type { JobChange, JobEdit, RedriveOptions } from '../core/job/changes.js'
 export type { RunTime } from '../core/job/run-time.js'
 export type { Count } from '../core/values/count.js'
+export type { Changed, Enqueued } from './answers.js'
+export { REMOVED_KEY_MS, REPLACED_ID_MS } from './answers.js'
 export type * from './queue.js'
 export type { Backlog, BacklogRequest, CensusRequest, QueueCensus, Wave, WaveRequest } from './reads/census.js'
 export type { Extent, WaitingGroup, WaitingGroups, WaitingRequest } from './reads/waiting.js'
@@ -173,9 +177,6 @@ export interface Pulse {
   readonly hasDeltas: boolean
 }
 
-/** How long the key of a removed job is remembered. */
-export const REMOVED_KEY_MS = 86_400_000
-
 /** The maximum number of log lines kept per run; one extra line says that later lines were dropped. */
 export const LOG_LINES_MAX = 1_000
 export const LOG_LINES_DROPPED = `only the first ${LOG_LINES_MAX} lines of a run are kept`
@@ -205,6 +206,10 @@ export interface NewJob
   readonly payloadHash?: string
   readonly runAt: RunTime
   readonly deadline?: RunTime
+  /** With `unique`: a waiting job with the value takes this payload (`takeNewest`). */
+  readonly replacement?: Replacement
+  /** Without `unique`. Nothing is created if a job was created with this value within the time (`throttleScope`). */
+  readonly throttle?: Throttle
 }
 
 /** Jobs that are created atomically with the change of this job. It is called inside the transaction of the change. */
@@ -227,20 +232,6 @@ export interface LiveSchedule {
 
 /** The maximum number of due jobs of a queue and priority to read when looking for a retry. */
 export const BACKLOG_DUE_MAX = 1_000
-
-export type Enqueued =
-  | { readonly status: 'created'; readonly id: string }
-  | { readonly status: 'existing'; readonly id: string }
-  /** The key belongs to a job with a different payload. */
-  | { readonly status: 'conflict'; readonly id: string; readonly payloadHash: string }
-
-export type Changed =
-  | { readonly id: string; readonly status: 'changed'; readonly job: Job }
-  /** Cancellation was requested; the job ends when its worker notices it. */
-  | { readonly id: string; readonly status: 'requested'; readonly job: Job }
-  /** Its state does not allow the change, or (redrive) another live job has its `unique` value. */
-  | { readonly id: string; readonly status: 'refused'; readonly job: Job; readonly conflictId?: string }
-  | { readonly id: string; readonly status: 'not-found' }
 
 export interface Tally {
   /** Jobs that have not started since the redrive. */

@@ -53,6 +53,22 @@ describe('chronos-jobs/client', () => {
     await expect(client.enqueue(total, { euros: 1 })).rejects.toMatchObject({ code: 'INVALID_PAYLOAD' })
   })
 
+  it('replaces the payload of a unique value', async () => {
+    await using t = await startServer()
+    const client = clientOf(t)
+    const debounce = { unique: 'sum', mode: 'debounce', for: '1h' } as const
+    const { id } = await client.enqueue(total, { cents: 1 }, debounce)
+    expect(await client.enqueue(total, { cents: 2 }, debounce)).toEqual({ id, status: 'replaced' })
+    expect(await client.enqueueMany(total, [{ cents: 3 }, { cents: 4 }], debounce)).toEqual([
+      { id, status: 'replaced' },
+      { id, status: 'replaced' },
+    ])
+    expect(await client.jobs.get(id)).toMatchObject({ payload: { cents: 4 } })
+    await expect(client.enqueue(total, { cents: 5 }, { unique: 'sum', mode: 'debounce' })).rejects.toMatchObject({
+      code: 'INVALID_OPTION',
+    })
+  })
+
   it('throws the errors of the library', async () => {
     await using t = await startServer()
     work(t)

@@ -149,6 +149,12 @@ const runTime = (startAt: number): fc.Arbitrary<RunTime> =>
 
 const dependency = fc.constantFrom('g1', 'g2')
 
+const throttled = fc.record({ value: fc.constantFrom('w1', 'w2'), forMs: fc.integer({ min: 1, max: 3_000 }) })
+const replacement: fc.Arbitrary<NonNullable<NewJob['replacement']>> = fc.oneof(
+  fc.constant({ mode: 'replace' as const }),
+  fc.record({ mode: fc.constant('debounce' as const), forMs: fc.nat(3_000), maxWaitMs: fc.nat(9_000) }),
+)
+
 const newJob = (startAt: number): fc.Arbitrary<Omit<NewJob, 'id'>> =>
   fc
     .record(
@@ -165,6 +171,8 @@ const newJob = (startAt: number): fc.Arbitrary<Omit<NewJob, 'id'>> =>
         tenantId: fc.constantFrom('t1', 't2'),
         key: fc.constantFrom('k1', 'k2', 'k3'),
         unique: fc.constantFrom('u1', 'u2'),
+        replacement,
+        throttle: fc.option(throttled, { nil: undefined, freq: 1 }),
         override: fc.constant({ maxRetries: 1 }),
         policyId: fc.constantFrom('p1', 'p2'),
         dependency,
@@ -173,6 +181,11 @@ const newJob = (startAt: number): fc.Arbitrary<Omit<NewJob, 'id'>> =>
       { requiredKeys: ['name', 'queue', 'priority', 'delivery', 'payload', 'runAt', 'tags'] },
     )
     .map(job => (job.key === undefined ? job : { ...job, payloadHash: `hash of ${job.payload.length}` }))
+    // A throttled job has no `unique`, and a replacement needs one.
+    .map(({ replacement: mode, throttle, unique, ...job }) => {
+      if (throttle !== undefined) return { ...job, throttle }
+      return { ...job, ...present({ unique, replacement: unique === undefined ? undefined : mode }) }
+    })
 
 const STATES: readonly Job['state'][] = ['waiting', 'running', 'succeeded', 'dead', 'cancelled']
 const STATUSES: readonly RunStatus[] = ['succeeded', 'failed', 'timed-out', 'lost', 'snoozed', 'released', 'cancelled']

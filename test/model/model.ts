@@ -46,6 +46,7 @@ type HeldRow = ModelRow & { lease: NonNullable<ModelRow['lease']> }
 
 const NO_MS = Number.POSITIVE_INFINITY
 const KEY_MS = 86_400_000
+const REPLACED_MS = 600_000
 const LINES_MAX = 1_000
 
 /**
@@ -71,21 +72,53 @@ export class StoreModel {
   }
 
   enqueue(input: NewJob, now: number): Enqueued {
-    const { id, key, unique, payloadHash = '' } = input
-    const known = key === undefined ? undefined : this.keys.get(scoped(input, key))
-    const remembered = known && known.until > now ? known : undefined
-    if (this.row(id) || remembered?.jobId === id) return { status: 'created', id }
+    const { id, key, unique, throttle, replacement, payloadHash = '' } = input
+    const remembered = key === undefined ? undefined : this.#remembered(scoped(input, key), now)
+    const throttled = throttle && this.#remembered(`throttle ${scoped(input, throttle.value)}`, now)
+    if (this.row(id) || remembered?.jobId === id || throttled?.jobId === id) return { status: 'created', id }
+    const replaced = replacement && this.#remembered(`replaced ${id}`, now)
+    if (replaced) return { status: 'replaced', id: replaced.jobId, delayMs: 0 }
     if (remembered && remembered.payloadHash !== payloadHash)
       return { status: 'conflict', id: remembered.jobId, payloadHash: remembered.payloadHash }
-    const existing = remembered?.jobId ?? (unique === undefined ? undefined : this.#live(input, unique)?.job.id)
+    const live = unique === undefined ? [] : this.#live(input, unique)
+    const isFree = remembered === undefined && throttled === undefined
+    const waiting = live.find(({ job }) => job.state === 'waiting' && job.delivery === input.delivery)
+    if (isFree && replacement && waiting) return this.#replace(waiting.job, input, now)
+    const existing = remembered?.jobId ?? throttled?.jobId ?? (replacement ? undefined : live[0]?.job.id)
     if (existing !== undefined) return { status: 'existing', id: existing }
     if (key !== undefined) this.keys.set(scoped(input, key), { jobId: id, payloadHash, until: NO_MS })
+    if (throttle) {
+      const until = now + throttle.forMs
+      this.keys.set(`throttle ${scoped(input, throttle.value)}`, { jobId: id, payloadHash: '', until })
+    }
     if (!this.queues.has(input.queue)) this.queues.set(input.queue, { name: input.queue, paused: false })
     const row = { job: newJob(input, now), lease: undefined, attempts: [], logs: new Map(), effects: new Map() }
     this.#sort(row)
     this.rows.push(row)
     this.#byId.set(id, row)
     return { status: 'created', id }
+  }
+
+  #remembered(name: string, now: number) {
+    const known = this.keys.get(name)
+    return known && known.until > now ? known : undefined
+  }
+
+  /** The job takes the payload; one that has never started also moves, if the mode asks for it. */
+  #replace(job: Draft<Job>, input: NewJob, now: number): Enqueued {
+    const { id, key, payload, deadline, dependency, replacement, payloadHash = '' } = input
+    if (dependency !== job.dependency) delete job.pass
+    delete job.deadline
+    delete job.dependency
+    Object.assign(job, { payload }, dependency !== undefined && { dependency })
+    if (deadline) job.deadline = timeOf(deadline, now)
+    if (replacement?.mode === 'debounce' && job.run === 0 && job.generation === 1) {
+      job.runAt = Math.min(timeOf({ delayMs: replacement.forMs }, now), job.createdAt + replacement.maxWaitMs)
+      if (job.runAt > now) delete job.pass
+    }
+    this.keys.set(`replaced ${id}`, { jobId: job.id, payloadHash: '', until: now + REPLACED_MS })
+    if (key !== undefined) this.keys.set(scoped(input, key), { jobId: job.id, payloadHash, until: now + KEY_MS })
+    return { status: 'replaced', id: job.id, delayMs: Math.max(0, job.runAt - now) }
   }
 
   /** The record is written if it has the expected version; only then are the jobs enqueued. */
@@ -108,9 +141,11 @@ export class StoreModel {
     return { status: 'written', version: version + 1 }
   }
 
-  #live(scope: Pick<Job, 'tenantId' | 'name'>, unique: string): ModelRow | undefined {
+  /** Newest first. */
+  #live(scope: Pick<Job, 'tenantId' | 'name'>, unique: string): readonly ModelRow[] {
     const wanted = scoped(scope, unique)
-    return this.rows.find(({ job }) => job.unique !== undefined && isLive(job) && scoped(job, job.unique) === wanted)
+    const has = ({ job }: ModelRow) => job.unique !== undefined && isLive(job) && scoped(job, job.unique) === wanted
+    return this.rows.filter(has).reverse()
   }
 
   claim(request: ClaimRequest, now: number): Claim {
@@ -289,7 +324,7 @@ export class StoreModel {
     return this.#change(id, ({ job }) => {
       if (redriveId !== undefined && redriveId === job.redriveId) return { id, status: 'changed', job }
       if (job.state !== 'dead' && job.state !== 'cancelled') return { id, status: 'refused', job }
-      const conflictId = job.unique === undefined ? undefined : this.#live(job, job.unique)?.job.id
+      const conflictId = job.unique === undefined ? undefined : this.#live(job, job.unique)[0]?.job.id
       if (conflictId !== undefined) return { id, status: 'refused', job, conflictId }
       for (const field of GENERATION_ENDS) delete job[field]
       if ((job.deadline ?? NO_MS) <= now) delete job.deadline
@@ -453,7 +488,7 @@ const GENERATION_ENDS = [
 ] as const
 
 function newJob(input: NewJob, now: number): Draft<Job> {
-  const { payloadHash: _, runAt, deadline, override, ...same } = input
+  const { payloadHash: _, replacement: _mode, throttle: _throttle, runAt, deadline, override, ...same } = input
   return {
     ...same,
     ...FRESH,

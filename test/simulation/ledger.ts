@@ -17,7 +17,7 @@ export interface Invocation {
  * executed.
  */
 export type Answer =
-  | { readonly kind: 'ok'; readonly id: string; readonly status: 'created' | 'existing' }
+  | { readonly kind: 'ok'; readonly id: string; readonly status: 'created' | 'existing' | 'replaced' }
   | { readonly kind: 'conflict'; readonly id: string }
   | { readonly kind: 'undone' | 'unknown' }
 

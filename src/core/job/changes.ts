@@ -37,10 +37,10 @@ export function reschedule(at: RunTime): JobChange {
 }
 
 /** A later time replaces the slot that its dependency gave it; a job that is to run now keeps its slot. */
-function movedTo(job: Job, runAt: number, now: number): Job {
+export function movedTo<J extends Pick<Job, 'runAt' | 'pass'>>(job: J, runAt: number, now: number): J {
   if (runAt <= now) return { ...job, runAt }
   const { pass, ...kept } = job
-  return { ...kept, runAt }
+  return { ...kept, runAt } as unknown as J
 }
 
 /** Marks a dead job as acknowledged: it stays dead and raises no more alerts. */

@@ -21,6 +21,7 @@ import { nullable, object, quickObject } from '../values/shape.js'
 import { type Time, time, timeOf, timeOrDuration } from '../values/time.js'
 import { DELIVERIES, PRIORITY_MAX } from './job.js'
 import type { RunTime } from './run-time.js'
+import { UNIQUE_MODES, wrongMode } from './unique.js'
 
 const atLeast1ms = duration({ min: 1 })
 const SHORT_NAMES = Object.keys(jobRetryOptions.fields) as readonly (keyof JobRetryOptions)[]
@@ -136,13 +137,28 @@ export const enqueueOptions = refined(
     unique: about(freeText, 'At most one waiting or running job per tenant, job name and value.', {
       flag: '--unique <value>',
     }),
+    mode: about(
+      oneOf(UNIQUE_MODES),
+      'What happens if a job with the `unique` value exists: a waiting job takes the new payload (replace), and also starts later (debounce); or the enqueue is refused for a while (throttle).',
+      { flag: '--unique-mode <mode>' },
+    ),
+    for: about(
+      atLeast1ms,
+      'With mode `debounce`, the job starts this long after the last enqueue. With mode `throttle`, one job is created in this time.',
+      { flag: '--unique-for <duration>' },
+    ),
+    maxWait: about(
+      atLeast1ms,
+      'With mode `debounce`, the job starts at most this long after the first enqueue. Default 10 times `for`.',
+      { flag: '--unique-max-wait <duration>' },
+    ),
     delay,
     runAt,
     deadline,
     ...ownSettings,
     tx: inCode<Transaction>("the caller's database transaction, if the store can join one", () => true),
   }),
-  given => twoTimes(given) ?? twoPolicies(given),
+  given => twoTimes(given) ?? twoPolicies(given) ?? wrongMode(given),
 )
 
 export type EnqueueOptions = Infer<typeof enqueueOptions>

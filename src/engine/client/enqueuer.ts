@@ -3,6 +3,7 @@ import { urlOf } from '../../core/http/request.js'
 import { type Delivery, PRIORITY_DEFAULT } from '../../core/job/job.js'
 import { deadlineOf, type EnqueueOptions, enqueueOptions, retryOf, runTimeOf } from '../../core/job/options.js'
 import { canonicalJson, toPayload } from '../../core/job/payload.js'
+import { firstTimeOf, uniqueFieldsOf } from '../../core/job/unique.js'
 import { turnOf } from '../../core/partition/definition.js'
 import { RESERVED } from '../../core/queue/internal.js'
 import { type Clock, type Dice, wait } from '../../core/values/clock.js'
@@ -27,7 +28,8 @@ export { timeOf } from '../../core/values/time.js'
 
 export interface EnqueueResult {
   readonly id: string
-  readonly status: 'created' | 'existing'
+  /** `replaced`: the waiting job with this id took the payload (mode `replace` or `debounce`). */
+  readonly status: 'created' | 'existing' | 'replaced'
   /** Options that have no effect, such as `maxRetries` of an at-most-once job, and a name that no worker has announced. */
   readonly warnings?: readonly string[]
 }
@@ -101,7 +103,8 @@ export class Enqueuer {
       : this.#store(job, options.tx))
     if (enqueued.status === 'conflict') throw keyConflict(job, enqueued.id, enqueued.payloadHash)
     const warnings = await this.#warningsOf(job, target)
-    return warnings.length === 0 ? enqueued : { ...enqueued, warnings }
+    const { id, status } = enqueued
+    return warnings.length === 0 ? { id, status } : { id, status, warnings }
   }
 
   /** One transaction. A key that belongs to another payload is reported in its place; the other jobs are enqueued. */
@@ -185,7 +188,7 @@ export class Enqueuer {
         if (mayShare && !store.commitsAlone) wake(0)
         const enqueued = await inserting
         this.#announce(jobs, enqueued)
-        wake(dueInMs, along?.worker)
+        wake(Math.min(dueInMs, ...enqueued.map(replacedDueInMs)), along?.worker)
         void along?.shared.then(isShared => isShared || along.worker.wake())
         return enqueued
       } catch (error) {
@@ -232,13 +235,14 @@ export class Enqueuer {
     const now = clock.now()
     const queue = options.queue ?? definition?.queue ?? QUEUE_DEFAULT
     const text = toPayload(payload, 'payload')
-    const { key, unique, tenantId, fingerprint } = options
+    const { key, tenantId, fingerprint } = options
     const dependency = options.dependsOn ?? definition?.dependsOn ?? definition?.dependencyOf?.(input as never)
     const { partition, units } = definition ? turnOf(definition, options, input) : options
     const override = retryOf(options)
     const policyId = definition && (await policies.publish(definition, queue))
     const timeoutMs = options.timeout === undefined ? undefined : toMs(options.timeout, 'timeout')
     const notAfter = options.deadline ?? definition?.deadlineMs
+    const unique = uniqueFieldsOf(options)
     return {
       id: dice.id(now),
       name,
@@ -246,10 +250,10 @@ export class Enqueuer {
       priority: options.priority ?? definition?.priority ?? PRIORITY_DEFAULT,
       delivery: strictest(options.delivery, definition?.delivery),
       payload: text,
-      runAt: runTimeOf(options) ?? NOW,
+      runAt: (unique.replacement && firstTimeOf(unique.replacement)) ?? runTimeOf(options) ?? NOW,
       tags: options.tags ?? definition?.tags ?? [],
       ...(key !== undefined && { key, payloadHash: sha256(canonicalJson(text)) }),
-      ...(unique !== undefined && { unique }),
+      ...unique,
       ...(tenantId !== undefined && { tenantId }),
       ...(partition !== undefined && { partition }),
       ...(units !== undefined && { units }),
@@ -269,6 +273,9 @@ export class Enqueuer {
     return href
   }
 }
+
+/** A job that took a payload may be due before the time that this enqueue asked for. */
+const replacedDueInMs = (answer: Enqueued): number => (answer.status === 'replaced' ? answer.delayMs : Infinity)
 
 function checkedOptions(options: EnqueueOptions, name: string): EnqueueOptions {
   return options === NO_OPTIONS ? options : read(enqueueOptions, options, `enqueue "${name}":`)

@@ -41,7 +41,7 @@ export const warnings = about(listOf(anyText), 'Options that have no effect.')
 
 export const enqueuedJob = named(
   'EnqueuedJob',
-  view({ ...jobView.required, status: oneOf(['created', 'existing']) }, { ...jobView.optional, warnings }),
+  view({ ...jobView.required, status: oneOf(['created', 'existing', 'replaced']) }, { ...jobView.optional, warnings }),
 )
 
 const { tx: _, ...options } = enqueueOptions.optional

@@ -38,7 +38,7 @@ const ATTEMPTS_SHOWN = 200
 const createdSchedule = named(
   'CreatedSchedule',
   view(
-    { ...jobSchedule.required, status: enqueuedJob.fields.status, warnings: listOf(anyText) },
+    { ...jobSchedule.required, status: oneOf(['created', 'existing']), warnings: listOf(anyText) },
     omit(jobSchedule, 'warnings').optional,
   ),
 )
@@ -51,14 +51,14 @@ const create = endpoint({
   summary: 'Create a job',
   description:
     'A job by name, a call to a URL (`http`), or a schedule of calls in its short form (`schedule`, `api`, …). ' +
-    'The id of a schedule works wherever that of a job does. A repeated `key` returns 200 with the existing job or schedule. ' +
+    'The id of a schedule works wherever that of a job does. A repeated `key` returns 200 with the existing job or schedule, and so does `unique`. ' +
     'With `Prefer: wait=30` the response comes when the job has ended, with its result or error, or as 202 after 30 s.',
   role: 'operator',
   tenants: 'own',
   audit: 'sum',
   body: jobOrScheduleForm,
   answers: {
-    200: { description: 'A job or schedule with this key exists already', schema: created },
+    200: { description: 'A job or schedule with this key or unique value exists already', schema: created },
     201: { description: 'Created', schema: created },
     202: { description: 'The job has not ended within the time of `Prefer: wait`', schema: enqueuedJob },
   },
@@ -113,7 +113,7 @@ async function enqueue({ chronos, quota }: Application, caller: Caller, job: New
 const batchResult = named(
   'BatchResult',
   view(
-    { status: oneOf(['created', 'existing', 'refused']) },
+    { status: oneOf(['created', 'existing', 'replaced', 'refused']) },
     { id: anyText, warnings, code: anyText, detail: anyText },
   ),
 )

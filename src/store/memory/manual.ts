@@ -20,11 +20,15 @@ import { isRemovable, REMOVED_KEY_MS } from '../store.js'
 import { shownJob } from './read.js'
 import { putRecord } from './records.js'
 import type { MemoryTables, Row } from './tables.js'
+import { rememberedKey, rememberThrottle, replace, replacedBefore, replacedBy, throttledBy } from './unique.js'
 
 export function enqueue(tables: MemoryTables, input: NewJob, now: number, delta: DeltaDraft): Enqueued {
   const answer = known(tables, input, now)
+  if (answer.status === 'replaced' && !replacedBefore(tables, input, now))
+    replace(tables, input, replacedBy(tables, input, now)!, now, delta)
   if (answer.status !== 'created' || isStored(tables, input, now)) return answer
   insert(tables, input, now)
+  rememberThrottle(tables, input, now)
   delta.enqueued(input)
   return answer
 }
@@ -32,17 +36,29 @@ export function enqueue(tables: MemoryTables, input: NewJob, now: number, delta:
 /** The answer to an enqueue of this job, which is not stored. */
 export function known(tables: MemoryTables, input: NewJob, now: number): Enqueued {
   if (isStored(tables, input, now)) return { status: 'created', id: input.id }
+  const before = replacedBefore(tables, input, now)
+  if (before) return before
   const key = input.key === undefined ? undefined : rememberedKey(tables, input, input.key, now)
   if (key && key.payloadHash !== (input.payloadHash ?? ''))
     return { status: 'conflict', id: key.jobId, payloadHash: key.payloadHash }
-  const twin = input.unique === undefined ? undefined : tables.liveUnique(input, input.unique)
-  const existing = key?.jobId ?? twin?.job.id
-  return existing === undefined ? { status: 'created', id: input.id } : { status: 'existing', id: existing }
+  const existing = key?.jobId ?? throttledBy(tables, input, now)
+  if (existing !== undefined) return { status: 'existing', id: existing }
+  return input.unique === undefined ? { status: 'created', id: input.id } : ofValue(tables, input, input.unique, now)
+}
+
+function ofValue(tables: MemoryTables, input: NewJob, unique: string, now: number): Enqueued {
+  if (input.replacement) {
+    const replaced = replacedBy(tables, input, now)?.next
+    if (replaced) return { status: 'replaced', id: replaced.id, delayMs: Math.max(0, replaced.runAt - now) }
+    return { status: 'created', id: input.id }
+  }
+  const twin = tables.liveUnique(input, unique)
+  return twin ? { status: 'existing', id: twin.job.id } : { status: 'created', id: input.id }
 }
 
 /** The same enqueue was answered before, and the answer was lost. */
 function isStored(tables: MemoryTables, input: NewJob, now: number): boolean {
-  if (tables.rows.has(input.id)) return true
+  if (tables.rows.has(input.id) || throttledBy(tables, input, now) === input.id) return true
   return input.key !== undefined && rememberedKey(tables, input, input.key, now)?.jobId === input.id
 }
 
@@ -50,11 +66,6 @@ export function fire(tables: MemoryTables, { record, jobs }: Firing, now: number
   const put = putRecord(tables, record, now)
   if (put.status === 'conflict') return put
   return { ...put, enqueued: jobs.map(job => enqueue(tables, job, now, delta)) }
-}
-
-function rememberedKey(tables: MemoryTables, input: NewJob, key: string, now: number) {
-  const known = tables.keys.get(keyOf(input, key))
-  return known?.expiresAt !== undefined && known.expiresAt <= now ? undefined : known
 }
 
 function insert(tables: MemoryTables, input: NewJob, now: number): void {

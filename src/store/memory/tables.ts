@@ -70,7 +70,8 @@ export class MemoryTables {
   changes = 0
   /** Waiting jobs with a deadline. */
   deadlines = 0
-  readonly #unique = new Map<string, Row>()
+  /** Live jobs by the scope of their `unique` value, newest first. Only modes allow more than one. */
+  readonly #unique = new Map<string, readonly Row[]>()
   /** Live jobs by schedule. */
   readonly #occurrences = new Map<string, number>()
   #seq = 0
@@ -175,9 +176,13 @@ export class MemoryTables {
     return [...(this.#lanes.get(queue)?.keys() ?? [])]
   }
 
-  /** The waiting or running job with this `unique` value. */
+  /** The waiting or running job with this `unique` value; the newest one of several. */
   liveUnique(job: Pick<Job, 'tenantId' | 'name'>, unique: string): Row | undefined {
-    return this.#unique.get(keyOf(job, unique))
+    return this.liveUniques(job, unique)[0]
+  }
+
+  liveUniques(job: Pick<Job, 'tenantId' | 'name'>, unique: string): readonly Row[] {
+    return this.#unique.get(keyOf(job, unique)) ?? []
   }
 
   /** The number of waiting or running jobs of a schedule. */
@@ -192,7 +197,7 @@ export class MemoryTables {
     if (job.state === 'waiting' && job.deadline !== undefined) this.deadlines++
     if (job.state === 'running') this.running.add(row)
     if (job.lane !== undefined && job.state !== 'succeeded') this.lane(job.queue, job.lane).add(row)
-    if (job.unique !== undefined && isLive(job)) this.#unique.set(keyOf(job, job.unique), row)
+    this.#hold(row, [row])
     this.#count(job, 1)
   }
 
@@ -203,8 +208,20 @@ export class MemoryTables {
     if (job.state === 'waiting' && job.deadline !== undefined) this.deadlines--
     if (job.state === 'running') this.running.delete(row)
     if (job.lane !== undefined && job.state !== 'succeeded') this.#leaveLane(row, job.lane)
-    if (job.unique !== undefined && isLive(job)) this.#unique.delete(keyOf(job, job.unique))
+    this.#hold(row, [])
     this.#count(job, -1)
+  }
+
+  #hold(row: Row, held: readonly Row[]): void {
+    const { job } = row
+    if (job.unique === undefined || !isLive(job)) return
+    const rows = [...this.liveUniques(job, job.unique).filter(other => other !== row), ...held]
+    if (rows.length === 0) this.#unique.delete(keyOf(job, job.unique))
+    else
+      this.#unique.set(
+        keyOf(job, job.unique),
+        rows.sort((a, b) => b.seq - a.seq),
+      )
   }
 
   #leaveLane(row: Row, name: string): void {

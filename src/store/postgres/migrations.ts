@@ -283,6 +283,14 @@ export const MIGRATIONS: readonly string[] = [
   );
   CREATE INDEX partition_notes_name ON @partition_notes (queue, name);
   `,
+  `
+  SET LOCAL lock_timeout = ${TABLE_LOCK_MS};
+  -- 1, 2, … for a job beside a running one with the same "unique" value; see writes/unique.ts
+  ALTER TABLE @jobs ADD COLUMN unique_slot integer, ALTER COLUMN unique_slot SET STATISTICS 0;
+  DROP INDEX @jobs_unique;
+  CREATE UNIQUE INDEX jobs_unique ON @jobs (unique_hash, coalesce(unique_slot, 0))
+    WHERE unique_hash IS NOT NULL AND finished_at IS NULL;
+  `,
 ]
 
 export const SCHEMA_VERSION = MIGRATIONS.length

@@ -173,7 +173,9 @@ export class PostgresStore implements Store {
       try {
         await this.#queues.add(jobs.map(({ queue }) => queue))
         const answers = await enqueue(db, jobs, this.#lanes, this.#notifier, sharedCommit)
-        if (jobs.some(({ runAt }) => 'at' in runAt)) this.#watermarks.reset()
+        // A job that took a payload may now be due earlier than the last claim's position.
+        const isReplaced = answers.some(({ status }) => status === 'replaced')
+        if (isReplaced || jobs.some(({ runAt }) => 'at' in runAt)) this.#watermarks.reset()
         return answers
       } catch (error) {
         sharedCommit.abandon(error)

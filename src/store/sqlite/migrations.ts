@@ -235,6 +235,13 @@ const MIGRATIONS: readonly string[] = [
   CREATE INDEX partitions_open ON partitions (queue, open_at, turns) WHERE open_at IS NOT NULL;
   CREATE INDEX partitions_idle ON partitions (idle_at) WHERE open_at IS NULL;
   `,
+  `
+  -- 1, 2, … for a job beside a running one with the same "unique" value; see writes/unique.ts
+  ALTER TABLE jobs ADD COLUMN unique_slot INTEGER;
+  DROP INDEX jobs_unique;
+  CREATE UNIQUE INDEX jobs_unique ON jobs ("unique", name, ifnull(tenant_id, 0), ifnull(unique_slot, 0))
+    WHERE "unique" IS NOT NULL AND finished_at IS NULL;
+  `,
 ]
 
 /** What to do with existing rows after the migration to a version. */

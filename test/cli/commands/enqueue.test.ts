@@ -98,6 +98,42 @@ describe('enqueue', () => {
     })
   })
 
+  it('replaces the payload of the waiting job with --unique-mode, and reports it', async () => {
+    const first = await enqueue([
+      'hello',
+      '--payload',
+      '1',
+      '--unique',
+      'u',
+      '--unique-mode',
+      'replace',
+      '--delay',
+      '1h',
+    ])
+    const argv = ['hello', '--payload', '2', '--unique', 'u', '--unique-mode', 'replace']
+    expect(await enqueue(argv)).toEqual({
+      code: 0,
+      stdout: first.stdout,
+      stderr: `job ${first.stdout.trim()} was waiting and has the new payload\n`,
+    })
+    expect(JSON.parse((await enqueue([...argv, '--json'])).stdout)).toEqual({
+      id: first.stdout.trim(),
+      status: 'replaced',
+    })
+  })
+
+  it('debounces and throttles with --unique-for', async () => {
+    const debounced = ['--unique', 'd', '--unique-mode', 'debounce', '--unique-for', '1h', '--unique-max-wait', '2h']
+    expect(await added(['hello', ...debounced])).toMatchObject({ phase: 'scheduled' })
+    const throttled = ['hello', '--unique', 't', '--unique-mode', 'throttle', '--unique-for', '1h']
+    const { stdout } = await enqueue(throttled)
+    expect(await enqueue(throttled)).toEqual({
+      code: 0,
+      stdout,
+      stderr: `job ${stdout.trim()} already exists with this unique value\n`,
+    })
+  })
+
   it('exits with 5 for the same key with another payload', async () => {
     await enqueue(['hello', '--key', 'k'])
     const { code, stderr } = await enqueue(['hello', '--key', 'k', '--payload', '1'])
@@ -117,6 +153,9 @@ describe('enqueue', () => {
     [['hello', '--retry', '{"maxRetrys": 1}'], 'did you mean "maxRetries"?'],
     [['hello', '--priority', '11'], 'priority: expected a whole number from 0 to 9, got 11'],
     [['hello', '--delay', '1h', '--run-at', '2099-01-01'], 'give delay or runAt, not both'],
+    [['hello', '--unique-mode', 'replace'], 'mode "replace" needs a unique value; give unique'],
+    [['hello', '--unique', 'u', '--unique-mode', 'debounce'], 'mode "debounce" needs a duration; give for'],
+    [['hello', '--unique', 'u', '--unique-mode', 'debounced'], 'did you mean "debounce"?'],
     [['hello', '--deadline', 'never'], '--deadline: expected a Date, a time'],
     [['two\twords'], 'name: expected 1 to 128 letters'],
     [[], "missing required argument 'name'"],

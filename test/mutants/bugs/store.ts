@@ -59,8 +59,22 @@ export const STORE_BUGS: readonly Mutant[] = [
   {
     name: 'enqueue without checking the key',
     file: 'src/store/sqlite/writes/enqueue.ts',
-    find: 'job.key === undefined && job.unique === undefined ? undefined : existing(db, job, now)',
-    replace: 'job.unique === undefined ? undefined : existing(db, job, now)',
+    find: 'return key === undefined && unique === undefined && throttle === undefined',
+    replace: 'return unique === undefined && throttle === undefined',
+  },
+  {
+    name: 'a repeated enqueue replaces the payload again',
+    file: 'src/store/sqlite/writes/unique.ts',
+    find: 'remember(db, REPLACED_SCOPE, job.id.toLowerCase(), next.id, now + REPLACED_ID_MS)',
+    replace: 'remember(db, REPLACED_SCOPE, job.id.toLowerCase(), next.id, now)',
+    killer: 'sqlite#aPayloadIsTakenOnce',
+  },
+  {
+    name: 'a running job takes the payload of a newer enqueue',
+    file: 'src/core/job/unique.ts',
+    find: "if (job.state !== 'waiting' || job.delivery",
+    replace: 'if (job.delivery',
+    killer: 'sqlite#aRunKeepsItsPayload',
   },
   {
     name: 'no row for a run that is retried',

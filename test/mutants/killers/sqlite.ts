@@ -65,3 +65,27 @@ export async function errorsLastAsLongAsTheirAttempts(): Promise<void> {
     assert.deepEqual((await bench.history(kept!))[0]?.error, BOOM, 'the error of an attempt is gone')
   })
 }
+
+/** A response is lost, another enqueue follows, and the first call is repeated. */
+export async function aPayloadIsTakenOnce(): Promise<void> {
+  await inMemory(async bench => {
+    const given = { unique: 'u', replacement: { mode: 'replace' } } as const
+    const id = await bench.add(given)
+    const lost = bench.job({ ...given, payload: '"old"' })
+    await bench.store.enqueue([lost])
+    await bench.add({ ...given, payload: '"newest"' })
+    await bench.store.enqueue([lost])
+    assert.equal((await bench.get(id)).payload, '"newest"', 'a repeated call brought an older payload back')
+  })
+}
+
+export async function aRunKeepsItsPayload(): Promise<void> {
+  await inMemory(async bench => {
+    const given = { unique: 'u', replacement: { mode: 'replace' } } as const
+    const running = await bench.running({ ...given, payload: '1' })
+    await bench.add({ ...given, payload: '2' })
+    await bench.settle(running, succeeded())
+    const next = (await bench.claim()).map(({ payload }) => payload)
+    assert.deepEqual(next, ['2'], 'a payload that was enqueued during a run is lost')
+  })
+}

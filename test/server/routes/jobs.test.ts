@@ -35,6 +35,50 @@ describe('jobs', () => {
     expect(other.headers.get('Content-Type')).toBe('application/problem+json')
   })
 
+  it('take the newest payload of a unique value, also with an Idempotency-Key, and are moved once by a repeat', async () => {
+    await using t = await startServer()
+    const debounced = { name: 'index', unique: 'doc:42', mode: 'debounce', for: '1h', maxWait: '5h' }
+    const first = await t.api<Job>('POST', '/jobs', { ...debounced, payload: 1 })
+    expect([first.status, first.body.status]).toEqual([201, 'created'])
+    const { id } = first.body
+    const headers = { 'Idempotency-Key': 'second' }
+    const second = await t.api<Job>('POST', '/jobs', { ...debounced, payload: 2 }, headers)
+    expect(second).toMatchObject({ status: 200, body: { id, status: 'replaced', payload: 2, phase: 'scheduled' } })
+    const third = await t.api<Job>('POST', '/jobs', { ...debounced, payload: 3 })
+    expect(third).toMatchObject({ status: 200, body: { id, status: 'replaced', payload: 3 } })
+    expect((await t.api('POST', '/jobs', { ...debounced, payload: 2 }, headers)).status).toBe(200)
+    expect((await t.api('GET', `/jobs/${id}`)).body).toMatchObject({ payload: 3 })
+    expect((await t.api('GET', '/jobs?name=index')).body).toMatchObject({ count: { value: 1 } })
+  })
+
+  it('are throttled by a unique value, alone and in a batch', async () => {
+    await using t = await startServer()
+    const job = { name: 'report', unique: 'daily', mode: 'throttle', for: '1d' }
+    const first = await t.api<Job>('POST', '/jobs', job)
+    const again = await t.api<Job>('POST', '/jobs', job)
+    expect([first.status, again.status, again.body.status]).toEqual([201, 200, 'existing'])
+    const replaced = { name: 'index', unique: 'doc:42', mode: 'replace', delay: '1h' }
+    const jobs = [job, { ...replaced, payload: 1 }, { ...replaced, payload: 2 }, { ...job, mode: 'debounce', for: 0 }]
+    const { body } = await t.api<{ data: Job[] }>('POST', '/jobs:batch', { jobs })
+    const { id } = body.data[1]!
+    expect(body).toMatchObject({
+      data: [
+        { id: first.body.id, status: 'existing' },
+        { id, status: 'created' },
+        { id, status: 'replaced' },
+        { status: 'refused' },
+      ],
+      created: 1,
+      refused: 1,
+    })
+    expect((await t.api('GET', `/jobs/${id}`)).body).toMatchObject({ payload: 2 })
+    const wrong = await t.api('POST', '/jobs', { name: 'report', mode: 'replace' })
+    expect(wrong).toMatchObject({
+      status: 422,
+      body: { detail: expect.stringContaining('enqueue "report": mode "replace" needs a unique value') },
+    })
+  })
+
   it('take the short names of a policy, and a name with spaces', async () => {
     await using t = await startServer()
     const short = { maxRetries: 5, retryDelay: 30_000, useExponentialBackoff: true }

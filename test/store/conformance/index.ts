@@ -17,6 +17,7 @@ import { settleCases } from './life/settle.js'
 import { spawnCases } from './life/spawn.js'
 import { sweepCases } from './life/sweep.js'
 import { timeCases } from './life/time.js'
+import { uniqueCases } from './life/unique.js'
 import { backlogCases } from './reads/backlog.js'
 import { censusCases } from './reads/census.js'
 import { groupCases } from './reads/groups.js'
@@ -39,6 +40,7 @@ export type { Expect, TestFramework } from './runner.js'
 const CASES: readonly ((bench: Bench, suite: Suite) => void)[] = [
   enqueueCases,
   keyCases,
+  uniqueCases,
   claimCases,
   heldCases,
   leaseCases,

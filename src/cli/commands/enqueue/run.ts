@@ -14,14 +14,19 @@ import { jsonText } from '../../output/show.js'
 import { errorText } from '../jobs/note.js'
 import { readDeadline, readPayload, readPolicy } from './payload.js'
 
+type Renamed = 'tenantId' | 'tags' | 'deadline' | 'retry' | 'mode' | 'for' | 'maxWait'
+
 /** The flags of the fields of a job have the names of the fields, except those listed here. */
-export interface EnqueueFlags extends BackendOptions, Omit<EnqueueOptions, 'tenantId' | 'tags' | 'deadline' | 'retry'> {
+export interface EnqueueFlags extends BackendOptions, Omit<EnqueueOptions, Renamed> {
   readonly payload?: string
   readonly deadline?: string
   readonly tenant?: string
   readonly tag?: readonly string[]
   readonly retry?: string
   readonly atMostOnce?: true
+  readonly uniqueMode?: EnqueueOptions['mode']
+  readonly uniqueFor?: EnqueueOptions['for']
+  readonly uniqueMaxWait?: EnqueueOptions['maxWait']
   /** True: without a limit. */
   readonly wait?: true | string
 }
@@ -55,12 +60,20 @@ export async function replayJob(id: string, options: BackendOptions, io: Io): Pr
   })
 }
 
+type Printed = Pick<EnqueueFlags, 'json' | 'key' | 'unique'>
+
 /** Only the id on stdout, for `$(…)`. */
-function print(value: unknown, { id, status }: EnqueueResult, options: { json?: true }, io: Io): number {
+function print(value: unknown, { id, status }: EnqueueResult, options: Printed, io: Io): number {
   io.stdout.write(options.json ? jsonText(value) : `${id}\n`)
-  if (status === 'existing' && !options.json) io.stderr.write(`job ${id} already exists with this key\n`)
+  if (!options.json && status !== 'created')
+    io.stderr.write(`job ${id} ${status === 'existing' ? same(options) : TOOK}\n`)
   return EXIT.ok
 }
+
+const TOOK = 'was waiting and has the new payload'
+
+const same = ({ key, unique }: Printed): string =>
+  `already exists with this ${key === undefined && unique !== undefined ? 'unique value' : 'key'}`
 
 function optionsOf(flags: EnqueueFlags): EnqueueOptions {
   const { maxRetries: _, ...given } = flagValues<EnqueueOptions>(enqueueOptions.fields, flags)

@@ -47,7 +47,11 @@ function whereOf(filter: JobFilter): Where {
   const where = new Where()
   const add = (sql: string, value: unknown) => where.add(sql, value)
   if (filter.ids !== undefined) add('id = ANY (?::uuid[])', ids(filter.ids))
-  if (filter.key !== undefined) add('id = ANY (ARRAY(SELECT job_id FROM @keys WHERE key = ?))', toText(filter.key))
+  if (filter.key !== undefined) {
+    // The keys also hold values of throttles, and keys of enqueues without a job of their own.
+    add('id = ANY (ARRAY(SELECT job_id FROM @keys WHERE key = ?))', toText(filter.key))
+    add('key = ?', toText(filter.key))
+  }
   if (filter.state !== undefined) addStates(where, [filter.state].flat())
   if (filter.phase !== undefined) where.and(PHASES[filter.phase])
   if (filter.queue !== undefined) add('queue = ?', toText(filter.queue))

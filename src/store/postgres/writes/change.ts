@@ -26,7 +26,8 @@ const READ = `SELECT ${JOB_COLUMNS}, (SELECT @now_ms()) FROM @jobs AS jobs WHERE
 
 const LIVE_UNIQUE = `
   SELECT encode(unique_hash, 'hex'), id FROM @jobs
-  WHERE unique_hash = ANY ($1::bytea[]) AND unique_hash IS NOT NULL AND finished_at IS NULL`
+  WHERE unique_hash = ANY ($1::bytea[]) AND unique_hash IS NOT NULL AND finished_at IS NULL
+  ORDER BY coalesce(unique_slot, 0)`
 
 /** `now` is the database's time when the jobs were locked; `isNoted`: jobs in lanes may start because of the change. */
 export type Changes = ChangePlan & { readonly now: number; readonly isNoted: boolean }

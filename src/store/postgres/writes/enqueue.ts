@@ -15,6 +15,17 @@ import type { KnownLanes } from '../lanes/known.js'
 import { noteLanes } from '../lanes/notes.js'
 import { hashOf, isKeptApart, KEPT_APART } from '../rows.js'
 import { appendEnqueued } from './deltas.js'
+import {
+  type Answers,
+  type Candidate,
+  candidateOf,
+  forgetExpired,
+  isReplacing,
+  prepareModes,
+  replace,
+  splitByValue,
+  takeThrottles,
+} from './unique.js'
 
 /** Optional columns of a new job. A deadline needs two parameters: a time or a delay. */
 const PLAIN_COLUMNS = GIVEN_COLUMNS.filter(({ field }) => field !== 'deadline')
@@ -31,6 +42,7 @@ const INPUT_COLUMNS = [
   ['deadline', 'bigint'],
   ['deadline_ms', 'float8'],
   ['unique_hash', 'bytea'],
+  ['unique_slot', 'integer'],
   ['tags', 'text'],
   ['payload', 'text'],
   ...PLAIN_COLUMNS.map(({ column, kind }) => [column, kind === 'number' ? 'float8' : 'text'] as const),
@@ -52,17 +64,17 @@ const LANED = {
   },
 } as const
 
-const insertText = (kind: Kind, more: string): string => `
+const insertText = (kind: Kind, more: string, where: string): string => `
   WITH clock AS MATERIALIZED (SELECT @now_ms() AS now),
   made AS (
-    INSERT INTO @jobs (id, name, queue, priority, state, run_at, at_most_once, created_at, deadline, unique_hash, tags,
-      payload, ${GIVEN}${LANED[kind].column})
+    INSERT INTO @jobs (id, name, queue, priority, state, run_at, at_most_once, created_at, deadline, unique_hash,
+      unique_slot, tags, payload, ${GIVEN}${LANED[kind].column})
     SELECT id, name, queue, priority, 'waiting', coalesce(run_at, ceil((SELECT now FROM clock) + delay_ms)::bigint),
       at_most_once IS TRUE, (SELECT now FROM clock),
-      coalesce(deadline, ceil((SELECT now FROM clock) + deadline_ms)::bigint), unique_hash, tags, payload,
+      coalesce(deadline, ceil((SELECT now FROM clock) + deadline_ms)::bigint), unique_hash, unique_slot, tags, payload,
       ${GIVEN}${LANED[kind].column}
     FROM unnest(${ARRAYS}${LANED[kind].array})
-      AS given (${INPUT_COLUMNS.map(([column]) => column).join(', ')}${LANED[kind].column})
+      AS given (${INPUT_COLUMNS.map(([column]) => column).join(', ')}${LANED[kind].column})${where}
     ON CONFLICT DO NOTHING
     RETURNING id, queue, name${LANED[kind].returned}
   )${LANED[kind].notes}${more}`
@@ -73,19 +85,30 @@ const APART = `, apart AS (
     WHERE id IN (SELECT id FROM made)
   )`
 
+/** The unique index covers one slot. A job without a slot must not be inserted beside one in a later slot. */
+const ONLY_WITHOUT_OTHERS = `
+    WHERE unique_slot IS NOT NULL OR unique_hash IS NULL OR NOT EXISTS (
+      SELECT 1 FROM @jobs other WHERE other.unique_hash = given.unique_hash AND other.unique_hash IS NOT NULL
+        AND other.finished_at IS NULL AND other.unique_slot IS NOT NULL)`
+
 /**
  * Statements with and without the ids of the created jobs as the answer, each with and without separately stored
  * payloads and lanes.
  */
-const insertTexts = (answer: string) => ({
-  short: insertText('plain', answer),
-  long: insertText('plain', APART + answer),
-  laned: insertText('laned', APART + answer),
+const insertTexts = (answer: string, where = '') => ({
+  short: insertText('plain', answer, where),
+  long: insertText('plain', APART + answer, where),
+  laned: insertText('laned', APART + answer, where),
 })
 const INSERT = insertTexts(appendEnqueued(DELTA))
-const INSERT_RETURNING = insertTexts(`, counted AS (${appendEnqueued(DELTA)}) SELECT id FROM made`)
+const INSERT_RETURNING = insertTexts(`, counted AS (${appendEnqueued(DELTA)}) SELECT id FROM made`, ONLY_WITHOUT_OTHERS)
 
-function insertion(jobs: readonly NewJob[], known: KnownLanes, sql = INSERT): Statement {
+function insertion(
+  jobs: readonly NewJob[],
+  known: KnownLanes,
+  sql = INSERT,
+  slots: readonly (number | undefined)[] = [],
+): Statement {
   const of = <T>(value: (job: NewJob) => T): T[] => jobs.map(value)
   const at = (time: RunTime | undefined) => (time && 'at' in time ? Math.ceil(time.at) : null)
   const delay = (time: RunTime | undefined) => (time && 'delayMs' in time ? time.delayMs : null)
@@ -103,6 +126,7 @@ function insertion(jobs: readonly NewJob[], known: KnownLanes, sql = INSERT): St
     numbers(of(({ deadline }) => at(deadline))),
     numbers(of(({ deadline }) => delay(deadline))),
     words(of(uniqueHash)),
+    numbers(slots),
     words(of(({ tags }) => toTags(tags))),
     texts(of(({ payload }) => (isKeptApart(payload) ? KEPT_APART : payload))),
     ...PLAIN_COLUMNS.map(column => givenArray(column, jobs)),
@@ -121,14 +145,13 @@ function givenArray(column: (typeof PLAIN_COLUMNS)[number], jobs: readonly NewJo
   return column.kind === 'number' ? numbers(values as (number | null)[]) : words(values as (string | null)[])
 }
 
-const keyHash = ({ tenantId, name, key }: NewJob) => (key === undefined ? undefined : hashOf(tenantId, name, key))
 const uniqueHash = ({ tenantId, name, unique }: NewJob) =>
   unique === undefined ? undefined : hashOf(tenantId, name, unique)
 
 const created = (id: string): Enqueued => ({ status: 'created', id })
-const isPlain = (job: NewJob) => job.key === undefined && job.unique === undefined
+const isPlain = (job: NewJob) => job.key === undefined && job.unique === undefined && job.throttle === undefined
 
-/** Inserts jobs that have neither a key nor a `unique` value. If a job with the same id exists, the insert skips it. */
+/** Inserts jobs that have neither a key nor a `unique` value or throttle. If a job with the same id exists, the insert skips it. */
 function insertPlain(jobs: readonly NewJob[], lanes: KnownLanes): Statement[] {
   return chunks(jobs, ({ payload }) => payload.length).map(chunk => insertion(chunk, lanes))
 }
@@ -144,7 +167,7 @@ export async function enqueue(
   if (!jobs.every(isPlain)) {
     sharedCommit.abandon()
     const answers = await db.transaction('work', ask => insertWithKeys(ask, jobs, lanes))
-    notifier.notify(times)
+    notifier.notify(times.map((time, index) => dueOf(answers[index]!) ?? time))
     return answers
   }
   const notification = notifier.statementFor(times)
@@ -153,7 +176,15 @@ export async function enqueue(
   return jobs.map(({ id }) => created(id))
 }
 
-/** Enqueues in the caller's transaction. It locks no row that another transaction needs. */
+/** When the job that took a payload is due. */
+function dueOf(answer: Enqueued): RunTime | undefined {
+  return answer.status === 'replaced' ? { delayMs: answer.delayMs } : undefined
+}
+
+/**
+ * Enqueues in the caller's transaction. It locks no row that another transaction needs; with `replace` and `debounce`, it
+ * locks the waiting job, which no worker claims until the commit.
+ */
 export async function enqueueWithin(
   db: Database,
   tx: unknown,
@@ -163,7 +194,7 @@ export async function enqueueWithin(
 ): Promise<Enqueued[]> {
   const ask = askThrough(db, tx, 'enqueue')
   try {
-    const answers = await enqueueAsking(ask, jobs, lanes)
+    const answers = await enqueueAsking(ask, jobs, lanes, true)
     // The database sends one notification per transaction, and only after the commit. `SELECT 1` is used because some
     // libraries can't read a void result.
     if (notification) await ask('SELECT 1 FROM pg_notify($1, $2)', ...notification)
@@ -174,53 +205,71 @@ export async function enqueueWithin(
 }
 
 /** Enqueues inside a larger transaction. */
-export async function enqueueAsking(ask: Ask, jobs: readonly NewJob[], lanes: KnownLanes): Promise<Enqueued[]> {
-  if (!jobs.every(isPlain)) return insertWithKeys(ask, jobs, lanes)
+export async function enqueueAsking(
+  ask: Ask,
+  jobs: readonly NewJob[],
+  lanes: KnownLanes,
+  isCallers = false,
+): Promise<Enqueued[]> {
+  if (!jobs.every(isPlain)) return insertWithKeys(ask, jobs, lanes, isCallers)
   for (const { sql, values = [] } of insertPlain(jobs, lanes)) await ask(sql, ...values)
   return jobs.map(({ id }) => created(id))
 }
 
 // ---------------------------------------------------------------- keys and unique values
 
-/** A job whose key or `unique` value may belong to another job. */
-interface Candidate {
-  readonly index: number
-  readonly job: NewJob
-  readonly key: string | undefined
-  readonly unique: string | undefined
-}
-
-type Answers = Map<Candidate, Enqueued>
-
 const TRIES_MAX = 5
 
 /**
- * Repeats until every job has an answer, because other transactions may enqueue or end jobs with the same values
- * concurrently.
+ * Repeats until every job has an answer, because other transactions may enqueue, claim or end jobs with the same values
+ * concurrently. `isCallers`: in a transaction of the caller.
  */
-async function insertWithKeys(ask: Ask, jobs: readonly NewJob[], lanes: KnownLanes): Promise<Enqueued[]> {
+async function insertWithKeys(
+  ask: Ask,
+  jobs: readonly NewJob[],
+  lanes: KnownLanes,
+  isCallers = false,
+): Promise<Enqueued[]> {
   const answers: Answers = new Map()
-  const candidates = jobs.map((job, index) => ({ index, job, key: keyHash(job), unique: uniqueHash(job) }))
-  // If a value occurs twice in a batch, the second job sees the effect of the first.
+  const candidates = jobs.map(candidateOf)
+  await prepareModes(ask, candidates, answers)
+  const isOpen = (candidate: Candidate): boolean => !answers.has(candidate)
+  const [first, later] = splitByValue(candidates.filter(isOpen))
+  const place = { lanes, isCallers }
+  await decideAll(ask, first, answers, place)
+  await replace(ask, later, answers, isCallers)
+  await decideAll(ask, later.filter(isOpen), answers, place)
+  return candidates.map(candidate => answers.get(candidate)!)
+}
+
+/** Which queues have lanes, and whether the transaction is the caller's. */
+interface Place {
+  readonly lanes: KnownLanes
+  readonly isCallers: boolean
+}
+
+/** If a value occurs twice in a batch, the second job sees the effect of the first. */
+async function decideAll(ask: Ask, candidates: readonly Candidate[], answers: Answers, place: Place): Promise<void> {
   for (const round of rounds(candidates, namesOf)) {
     let open: readonly Candidate[] = round
     for (let tries = 1; open.length > 0; tries++) {
       if (tries > TRIES_MAX) throw undecided(open[0]!.job)
-      open = await decide(ask, open, answers, lanes)
+      open = await decide(ask, open, answers, place)
     }
   }
-  return candidates.map(candidate => answers.get(candidate)!)
 }
 
-function namesOf({ job, key, unique }: Candidate): string[] {
+function namesOf({ job, key, unique, throttle }: Candidate): string[] {
   const names = [job.id.toLowerCase()]
   if (key !== undefined) names.push(`key ${key}`)
   if (unique !== undefined) names.push(`unique ${unique}`)
+  if (throttle !== undefined) names.push(`throttle ${throttle}`)
   return names
 }
 
-function undecided({ key, unique, name }: NewJob): ChronosError {
-  const what = key === undefined ? `unique value ${JSON.stringify(unique)}` : `key ${JSON.stringify(key)}`
+function undecided({ key, unique, throttle, name }: NewJob): ChronosError {
+  const what =
+    key === undefined ? `unique value ${JSON.stringify(unique ?? throttle?.value)}` : `key ${JSON.stringify(key)}`
   return new ChronosError('STORE_UNAVAILABLE', `the ${what} of job "${name}" was modified concurrently; retry`)
 }
 
@@ -229,7 +278,7 @@ async function decide(
   ask: Ask,
   candidates: readonly Candidate[],
   answers: Answers,
-  lanes: KnownLanes,
+  { lanes, isCallers }: Place,
 ): Promise<Candidate[]> {
   const taken = await takeKeys(ask, candidates)
   const owners = await findOwners(ask, candidates)
@@ -240,9 +289,13 @@ async function decide(
     if (owner) answers.set(candidate, ownedBy(owner, job))
     return false
   })
-  const refused = await insert(ask, free, answers, lanes)
+  const throttled = new Set(await takeThrottles(ask, free, answers))
+  const isChanged = (await replace(ask, free, answers, isCallers)) === 'changed'
+  const own = free.filter(one => !answers.has(one) && !throttled.has(one) && !(isChanged && isReplacing(one)))
+  await insert(ask, own, answers, lanes)
+  const refused = free.filter(one => !answers.has(one))
   if (refused.length > 0) await findTwins(ask, refused, answers)
-  const unwanted = refused.filter(({ key }) => key !== undefined && taken.has(key))
+  const unwanted = [...refused, ...throttled].filter(({ key }) => key !== undefined && taken.has(key))
   if (unwanted.length > 0) await giveBackKeys(ask, unwanted)
   return candidates.filter(candidate => !answers.has(candidate))
 }
@@ -260,15 +313,11 @@ const TAKE_KEYS = `
   ON CONFLICT (hash) DO NOTHING
   RETURNING encode(hash, 'hex')`
 
-/** An expired key may still exist. */
-const FORGET_KEYS = `
-  DELETE FROM @keys WHERE hash = ANY ($1::bytea[]) AND expires_at <= (SELECT @now_ms())`
-
 async function takeKeys(ask: Ask, candidates: readonly Candidate[]): Promise<Set<string>> {
   const keyed = candidates.filter(({ key }) => key !== undefined)
   if (keyed.length === 0) return new Set()
   const hashes = words(keyed.map(({ key }) => key))
-  await ask(FORGET_KEYS, hashes)
+  await forgetExpired(ask, hashes)
   const rows = await ask<[string]>(
     TAKE_KEYS,
     hashes,
@@ -300,33 +349,29 @@ function ownedBy({ id, payloadHash }: Owner, job: NewJob): Enqueued {
   return { status: 'existing', id }
 }
 
-/** Returns the candidates that conflicted. */
-async function insert(
-  ask: Ask,
-  candidates: readonly Candidate[],
-  answers: Answers,
-  lanes: KnownLanes,
-): Promise<Candidate[]> {
+/** A candidate that conflicted has no answer. */
+async function insert(ask: Ask, candidates: readonly Candidate[], answers: Answers, lanes: KnownLanes): Promise<void> {
   const inserted = new Set<string>()
   for (const chunk of chunks(candidates, ({ job }) => job.payload.length)) {
     const { sql, values = [] } = insertion(
       chunk.map(({ job }) => job),
       lanes,
       INSERT_RETURNING,
+      chunk.map(({ slot }) => slot),
     )
     for (const [id] of await ask<[string]>(sql, ...values)) inserted.add(id)
   }
-  return candidates.filter(candidate => {
-    const isIn = inserted.has(candidate.job.id.toLowerCase())
-    if (isIn) answers.set(candidate, created(candidate.job.id))
-    return !isIn
-  })
+  for (const candidate of candidates) {
+    const { id } = candidate.job
+    if (inserted.has(id.toLowerCase())) answers.set(candidate, created(id))
+  }
 }
 
 /** The job that an insert conflicted with: the job itself, or the live job with its `unique` value. */
 const FIND_TWINS = `
   SELECT id, encode(unique_hash, 'hex') FROM @jobs
-  WHERE id = ANY ($1::uuid[]) OR (unique_hash = ANY ($2::bytea[]) AND unique_hash IS NOT NULL AND finished_at IS NULL)`
+  WHERE id = ANY ($1::uuid[]) OR (unique_hash = ANY ($2::bytea[]) AND unique_hash IS NOT NULL AND finished_at IS NULL)
+  ORDER BY coalesce(unique_slot, 0)`
 
 async function findTwins(ask: Ask, refused: readonly Candidate[], answers: Answers): Promise<void> {
   const rows = await ask<[id: string, hash: string | null]>(
@@ -340,7 +385,7 @@ async function findTwins(ask: Ask, refused: readonly Candidate[], answers: Answe
     const { job, unique } = candidate
     const twin = unique === undefined ? undefined : twins.get(unique)
     if (known.has(job.id.toLowerCase())) answers.set(candidate, created(job.id))
-    else if (twin !== undefined) answers.set(candidate, { status: 'existing', id: twin })
+    else if (twin !== undefined && !isReplacing(candidate)) answers.set(candidate, { status: 'existing', id: twin })
   }
 }
 

@@ -276,7 +276,9 @@ function areFew(db: Connection, indexes: readonly Index[], filter: JobFilter): b
 function namedBy({ ids, key }: JobFilter): Fragment | undefined {
   if (ids !== undefined)
     return { sql: `id IN (SELECT unhex(value, '-') FROM json_each(?))`, values: [JSON.stringify(ids)] }
-  if (key !== undefined) return { sql: 'id IN (SELECT job_id FROM keys WHERE key = ?)', values: [toText(key)] }
+  // The keys also hold values of throttles, and keys of enqueues without a job of their own.
+  if (key !== undefined)
+    return { sql: 'id IN (SELECT job_id FROM keys WHERE key = ?) AND key = ?', values: [toText(key), toText(key)] }
   return undefined
 }
 

@@ -6,10 +6,9 @@ import { columnNames, GIVEN_COLUMNS, givenValue } from '../../job-columns.js'
 import type { Enqueued, NewJob } from '../../store.js'
 import type { Connection } from '../file/connection.js'
 import { fromHex, ID } from '../rows.js'
+import { INLINE_PAYLOAD_MAX, LIVE_UNIQUE } from './job.js'
 import { isLimited, LaneDraft } from './lanes.js'
-
-/** In characters. A longer payload is stored in its own table, so that claim and settle do not rewrite it. */
-export const INLINE_PAYLOAD_MAX = 400
+import { nextSlot, rememberThrottle, replace, replacedBefore, tenantOf, throttledBy } from './unique.js'
 
 const FACTS = 'id, name, queue, priority, state, run_at, at_most_once, created_at, policy_id, payload'
 const FACT_VALUES = `${ID}, ?, ?, ?, 'waiting', ?, ?, ?, ?, ?`
@@ -21,8 +20,8 @@ const INSERT_PLAIN_JOB = `INSERT INTO jobs (${FACTS}) VALUES (${FACT_VALUES}) ON
 const RARE = GIVEN_COLUMNS.filter(({ field }) => field !== 'policyId')
 
 const INSERT_JOB = `
-  INSERT INTO jobs (${FACTS}, lane, tags, ${columnNames(RARE)})
-  VALUES (${FACT_VALUES}, ?, ?, ${RARE.map(() => '?').join(', ')})
+  INSERT INTO jobs (${FACTS}, lane, tags, unique_slot, ${columnNames(RARE)})
+  VALUES (${FACT_VALUES}, ?, ?, ?, ${RARE.map(() => '?').join(', ')})
   ON CONFLICT (id) DO NOTHING`
 
 export function enqueue(db: Connection, jobs: readonly NewJob[], now: number, delta: DeltaDraft): Enqueued[] {
@@ -37,7 +36,7 @@ export function enqueue(db: Connection, jobs: readonly NewJob[], now: number, de
       db.do('INSERT INTO queues (name) VALUES (?) ON CONFLICT (name) DO NOTHING', toText(queue))
       hasLanes = isLimited(db, queue)
     }
-    const known = job.key === undefined && job.unique === undefined ? undefined : existing(db, job, now)
+    const known = isAlone(job) ? undefined : existing(db, job, now, delta)
     if (known) return known
     const lane = hasLanes ? partitionOf(job) : undefined
     if (lane !== undefined) {
@@ -45,6 +44,7 @@ export function enqueue(db: Connection, jobs: readonly NewJob[], now: number, de
       lanes.arrive(job.queue, lane, timeOf(job.runAt, now))
     }
     insert(db, job, now, lane)
+    if (job.throttle) rememberThrottle(db, job, job.throttle, now)
     inserted.push(job)
     return { status: 'created', id: job.id }
   })
@@ -78,8 +78,9 @@ function insert(db: Connection, job: NewJob, now: number, lane: string | undefin
     db.do(INSERT_PLAIN_JOB, ...facts, now, policyId, payload)
     return
   }
+  const slot = job.replacement ? nextSlot(db, job) : null
   const rare = RARE.map(column => givenValue(column, job, now))
-  const common = [policyId, inline ? payload : null, toTextOrNull(lane), toTags(job.tags)] as const
+  const common = [policyId, inline ? payload : null, toTextOrNull(lane), toTags(job.tags), slot] as const
   const created = db.run(INSERT_JOB, ...facts, now, ...common, ...rare)
   if (created === 0) return
   if (!inline) db.do('INSERT INTO payloads (job, payload) VALUES (last_insert_rowid(), ?)', payload)
@@ -90,31 +91,36 @@ function isPlain(job: NewJob): boolean {
   return job.tags.length === 0 && RARE.every(({ field }) => job[field] === undefined)
 }
 
+/** Whether no other job can stand in the way of this one. */
+function isAlone({ key, unique, throttle }: NewJob): boolean {
+  return key === undefined && unique === undefined && throttle === undefined
+}
+
 /**
- * The existing job that this one duplicates: its own row, the job with its key, or the live job with its `unique`
- * value.
+ * The existing job that this one duplicates: its own row, the job with its key, the last one of its throttle, or the
+ * live job with its `unique` value, which may take its payload.
  */
-function existing(db: Connection, job: NewJob, now: number): Enqueued | undefined {
+function existing(db: Connection, job: NewJob, now: number, delta: DeltaDraft): Enqueued | undefined {
   if (db.get(`SELECT 1 FROM jobs WHERE id = ${ID}`, job.id)) return { status: 'created', id: job.id }
-  const tenant = job.tenantId === undefined ? 0 : toText(job.tenantId)
+  const before = job.replacement && replacedBefore(db, job, now)
+  if (before) return before
   if (job.key !== undefined) {
     const key = db.get<[id: string, payloadHash: string]>(
       `SELECT hex(job_id), payload_hash FROM keys
        WHERE key = ? AND name = ? AND tenant = ? AND ifnull(expires_at > ?, true)`,
       toText(job.key),
       toText(job.name),
-      tenant,
+      tenantOf(job),
       now,
     )
     if (key) return sameKey(job, fromHex(key[0]), fromText(key[1]))
   }
+  if (job.throttle) return throttledBy(db, job, job.throttle, now)
   if (job.unique === undefined) return undefined
-  const twin = db.get<[id: string]>(LIVE_UNIQUE, toText(job.unique), toText(job.name), tenant)
+  if (job.replacement) return replace(db, job, now, delta)
+  const twin = db.get<[id: string]>(LIVE_UNIQUE, toText(job.unique), toText(job.name), tenantOf(job))
   return twin && { status: 'existing', id: fromHex(twin[0]) }
 }
-
-export const LIVE_UNIQUE = `SELECT hex(id) FROM jobs
-  WHERE "unique" = ? AND name = ? AND ifnull(tenant_id, 0) = ? AND finished_at IS NULL`
 
 function sameKey(job: NewJob, id: string, payloadHash: string): Enqueued {
   if (id === job.id.toLowerCase()) return { status: 'created', id: job.id }
@@ -128,7 +134,7 @@ function remember(db: Connection, job: NewJob, key: string): void {
     `INSERT OR REPLACE INTO keys (key, name, tenant, job_id, payload_hash) VALUES (?, ?, ?, ${ID}, ?)`,
     toText(key),
     toText(job.name),
-    job.tenantId === undefined ? 0 : toText(job.tenantId),
+    tenantOf(job),
     job.id,
     toText(job.payloadHash ?? ''),
   )

@@ -5,25 +5,17 @@ import { present } from '../../../core/values/present.js'
 import { planChanges } from '../../change.js'
 import { fromText, toText } from '../../columns.js'
 import type { DeltaDraft } from '../../delta.js'
-import { changedColumns, type JobWrite } from '../../job-columns.js'
 import type { Changed, Following, PruneReport, PruneRequest, Removable } from '../../store.js'
 import { isRemovable, REMOVED_KEY_MS } from '../../store.js'
 import type { Connection } from '../file/connection.js'
-import type { Value } from '../file/driver.js'
 import type { Ended } from '../reads/old-jobs.js'
-import { type FactRow, fromHex, ID, JOB_COLUMNS, readJob } from '../rows.js'
-import { enqueue, INLINE_PAYLOAD_MAX, LIVE_UNIQUE } from './enqueue.js'
+import { fromHex, ID, readJob } from '../rows.js'
+import { enqueue } from './enqueue.js'
 import { releaseErrors } from './errors.js'
+import { find, findRow, LIVE_UNIQUE, writeJob } from './job.js'
 import { isLimited, LaneDraft } from './lanes.js'
 
-function findRow(db: Connection, id: string): FactRow | undefined {
-  return db.get<FactRow>(`SELECT ${JOB_COLUMNS} FROM jobs WHERE id = ${ID}`, id)
-}
-
-export function find(db: Connection, id: string): Job | undefined {
-  const row = findRow(db, id)
-  return row && readJob(row)
-}
+export { find } from './job.js'
 
 /** The transaction holds the write lock, so a job can't change between the read and the write. */
 export function change(
@@ -59,33 +51,6 @@ export function change(
 function inLane(db: Connection, job: Job): Job {
   const isSorted = job.state !== 'waiting' || job.lane !== undefined || !isLimited(db, job.queue)
   return isSorted ? job : { ...job, lane: partitionOf(job) }
-}
-
-function writeJob(db: Connection, pk: number, write: JobWrite): void {
-  const { before, next } = write
-  const sets: string[] = []
-  const values: Value[] = []
-  const set = (column: string, value: Value) => {
-    sets.push(`${column} = ?`)
-    values.push(value)
-  }
-  for (const { column, value } of changedColumns([write])) {
-    const written = value(next)
-    set(column, typeof written === 'boolean' ? Number(written) : written)
-  }
-  if (next.payload !== before.payload) set('payload', writePayload(db, pk, next.payload))
-  if (sets.length > 0) db.run(`UPDATE jobs SET ${sets.join(', ')} WHERE pk = ?`, ...values, pk)
-  if (next.queue !== before.queue)
-    db.run('INSERT INTO queues (name) VALUES (?) ON CONFLICT (name) DO NOTHING', toText(next.queue))
-}
-
-/** Returns the value of the job's payload column: NULL if the payload is too long and stored in its own table. */
-function writePayload(db: Connection, pk: number, payload: string): string | null {
-  const text = toText(payload)
-  db.run('DELETE FROM payloads WHERE job = ?', pk)
-  if (text.length <= INLINE_PAYLOAD_MAX) return text
-  db.run('INSERT INTO payloads (job, payload) VALUES (?, ?)', pk, text)
-  return null
 }
 
 function liveUnique(db: Connection, job: Job, unique: string): string | undefined {
