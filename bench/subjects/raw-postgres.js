@@ -22,7 +22,7 @@ const CLAIM = `
     first_started_at = coalesce(first_started_at, $3::bigint), policy_id = $4
   WHERE id = ANY (ARRAY(
     SELECT id FROM chronos.jobs
-    WHERE state = 'waiting' AND queue = 'default' AND priority = 5 AND run_at <= $3::bigint
+    WHERE state = 'waiting' AND lane IS NULL AND queue = 'default' AND priority = 5 AND run_at <= $3::bigint
     ORDER BY run_at, pk LIMIT $5 FOR UPDATE SKIP LOCKED
   ))
   RETURNING ${FACT_COLUMNS.replaceAll('@', 'chronos.')}`

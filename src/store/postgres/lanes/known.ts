@@ -2,7 +2,7 @@ import { partitionOf } from '../../../core/partition/limits.js'
 import type { NewJob } from '../../store.js'
 
 /** The most jobs that a partition gets in one turn. */
-const DEPTH_MAX = 8
+const DEPTH_MAX = 16
 /** A claim looks at this many partitions, if it has room for as many jobs. */
 const PLACES_MIN = 8
 
@@ -60,7 +60,7 @@ export class KnownLanes {
    */
   tookTurns(queue: string, isDeep: boolean, jobsPerPartition: number): void {
     const depth = this.#depths.get(queue) ?? 1
-    if (isDeep) this.#depths.set(queue, Math.min(DEPTH_MAX, depth * 2))
-    else if (jobsPerPartition < depth / 2) this.#depths.set(queue, Math.max(1, depth / 2))
+    const next = isDeep ? Math.min(DEPTH_MAX, depth + Math.max(1, depth / 4)) : Math.min(depth, jobsPerPartition)
+    this.#depths.set(queue, Math.max(1, next))
   }
 }

@@ -16,32 +16,43 @@ export const noteLanes = (jobs: string, now = '@now_ms()'): string => `
   SELECT DISTINCT queue, lane, ${now} FROM ${jobs} WHERE lane IS NOT NULL`
 
 /**
- * Appends the notes of settled runs: one for each lane, and one for each run that says something about a rate. `ended`
- * is the CTE of the settled jobs, and `from` the number of the first parameter (`noteValues`).
+ * Appends the notes of settled runs: one for each lane, and one for each run that says something about a rate. Only the
+ * latter depend on whether the run was settled: it must not count twice. `ended` is the CTE of the settled jobs, and
+ * `from` the number of the first parameter (`noteValues`).
  */
 export const noteEnded = (ended: string, from: number): string => `
   INSERT INTO @partition_notes (queue, name, at, body)
-  SELECT queue, name, (SELECT now FROM clock), body FROM (
-    SELECT DISTINCT queue, name, body, CASE WHEN body IS NOT NULL THEN id END
-    FROM unnest($${from}::uuid[], $${from + 1}::text[], $${from + 2}::text[], $${from + 3}::text[])
-      AS said (id, queue, name, body)
-    WHERE id IN (SELECT id FROM ${ended})
-  ) AS note`
+  SELECT queue, name, (SELECT now FROM clock), body
+  FROM unnest($${from}::text[], $${from + 1}::text[], $${from + 2}::text[], $${from + 3}::uuid[])
+    AS note (queue, name, body, id)
+  WHERE id IS NULL OR id IN (SELECT id FROM ${ended})`
 
 /** The parameters of `noteEnded`; undefined if no run was in a lane. */
 export function noteValues(settlements: readonly Settlement[]): readonly string[] | undefined {
   const laned = settlements.filter(({ lane }) => lane !== undefined)
   if (laned.length === 0) return undefined
+  const said = laned.filter(({ spent, lesson }) => spent || lesson)
+  const lanes = [...said, ...oneOfEach(laned)]
   return [
-    ids(laned.map(({ lease }) => lease.id)),
-    texts(laned.map(({ queue }) => queue)),
-    texts(laned.map(({ lane }) => lane)),
-    jsons(laned.map(bodyOf)),
+    texts(lanes.map(({ queue }) => queue)),
+    texts(lanes.map(({ lane }) => lane)),
+    jsons(said.map(bodyOf)),
+    ids(said.map(({ lease }) => lease.id)),
   ]
 }
 
-function bodyOf({ spent, claimedAt: startedAt, lesson }: Settlement): string | null {
-  return spent || lesson ? JSON.stringify(present({ spent, startedAt, lesson })) : null
+function bodyOf({ spent, claimedAt: startedAt, lesson }: Settlement): string {
+  return JSON.stringify(present({ spent, startedAt, lesson }))
+}
+
+function oneOfEach<L extends LaneOf>(jobs: readonly L[]): readonly L[] {
+  const lanes = new Map<string, Map<string, L>>()
+  for (const job of jobs) {
+    const known = lanes.get(job.queue)
+    if (known) known.set(job.lane!, job)
+    else lanes.set(job.queue, new Map([[job.lane!, job]]))
+  }
+  return [...lanes.values()].flatMap(known => [...known.values()])
 }
 
 type LaneOf = Pick<Job, 'queue' | 'lane'>

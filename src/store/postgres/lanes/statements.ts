@@ -60,17 +60,18 @@ const NOTED = `
   SELECT name, min(pk) AS first, min(at) AS since FROM (
     SELECT name, pk, at FROM @partition_notes n WHERE n.queue = asked.name ORDER BY pk LIMIT 100 + 4 * asked.places
   ) AS note
-  GROUP BY name ORDER BY min(pk) LIMIT asked.places`
+  GROUP BY name ORDER BY min(pk) LIMIT 2 * asked.places`
 
-const OPENED = `
+const opened = (limit: string, lock: string): string => `
   SELECT name, open_at AS since FROM @partitions p
   WHERE p.queue = asked.name AND p.open_at IS NOT NULL AND p.open_at <= clock.now
-  ORDER BY open_at, name LIMIT asked.places`
+  ORDER BY open_at, name LIMIT ${limit} ${lock}`
 
 /**
- * Locks up to `$2` partitions of each queue: those that are open the longest and those with the oldest notes, in turn,
- * so that neither keep the others waiting. A partition without a row gets one, because only a row can be locked.
- * Partitions that another claim has locked are left to it. `$3` and `$4`: nothing is locked if the token holds jobs.
+ * Locks up to `$2` partitions of each queue: one half are those that are open the longest, the other half those with the
+ * oldest notes, so that neither keep the others waiting. What one half leaves, the other may use; a single place is for
+ * the older of both. A partition with a note and without a row gets one, because only a row can be locked. Partitions
+ * that another claim has locked are left to it. `$3` and `$4`: nothing is locked if the token holds jobs.
  */
 export const LOCK_PARTITIONS = `
   WITH ${CLOCK},
@@ -80,33 +81,47 @@ export const LOCK_PARTITIONS = `
     WHERE NOT coalesce(q.paused, false)
       AND NOT EXISTS (SELECT 1 FROM @jobs WHERE $3::boolean AND state = 'running' AND token = $4)
   ),
-  chosen AS MATERIALIZED (
-    SELECT asked.name AS queue, line.name, line.since, row_number() OVER () AS place
+  noted AS MATERIALIZED (
+    SELECT asked.name AS queue, note.* FROM asked, LATERAL (${NOTED}) AS note
+  ),
+  shares AS MATERIALIZED (
+    SELECT asked.name, asked.places, asked.places - least(notes.count, asked.places - half.size) AS for_open,
+      asked.places - least(open.count, half.size) AS for_noted
     FROM clock, asked, LATERAL (
-      SELECT name, min(since) AS since FROM (
-        SELECT name, since, row_number() OVER (ORDER BY first) AS rank, 0 AS kind FROM (${NOTED}) AS noted
-        UNION ALL
-        SELECT name, since, row_number() OVER (ORDER BY since, name), 1 FROM (${OPENED}) AS opened
-      ) AS either
-      GROUP BY name ORDER BY min(rank), min(since), min(kind) LIMIT asked.places
-    ) AS line
-    WHERE asked.is_open OR EXISTS (SELECT 1 FROM @partition_notes n WHERE n.queue = asked.name)
+      SELECT count(*), min(since) AS since FROM noted WHERE noted.queue = asked.name
+    ) AS notes, LATERAL (
+      SELECT count(*), min(since) AS since FROM (${opened('1 + asked.places / 2', '')}) AS p
+    ) AS open, LATERAL (
+      SELECT asked.places / 2 + CASE WHEN asked.places % 2 = 1 AND open.since < notes.since THEN 1 ELSE 0 END AS size
+    ) AS half
+    WHERE asked.is_open OR notes.count > 0
   ),
   made AS (
     INSERT INTO @partitions (queue, name)
-    SELECT queue, name FROM chosen
-    WHERE NOT EXISTS (SELECT 1 FROM @partitions p WHERE p.queue = chosen.queue AND p.name = chosen.name)
-    ORDER BY queue, name ON CONFLICT DO NOTHING
+    SELECT line.queue, line.name FROM shares AS asked, LATERAL (
+      SELECT * FROM noted WHERE noted.queue = asked.name ORDER BY first LIMIT asked.for_noted
+    ) AS line
+    WHERE NOT EXISTS (SELECT 1 FROM @partitions p WHERE p.queue = line.queue AND p.name = line.name)
+    ORDER BY line.queue, line.name ON CONFLICT DO NOTHING
     RETURNING queue, name
   ),
   kept AS MATERIALIZED (
-    SELECT p.queue, p.name FROM chosen, LATERAL (
-      SELECT queue, name FROM @partitions p WHERE p.queue = chosen.queue AND p.name = chosen.name
-      FOR UPDATE SKIP LOCKED
-    ) AS p
+    SELECT asked.name AS queue, line.name, line.since FROM shares AS asked, LATERAL (
+      SELECT p.name, noted.since FROM noted, LATERAL (
+        SELECT name FROM @partitions p WHERE p.queue = noted.queue AND p.name = noted.name FOR UPDATE SKIP LOCKED
+      ) AS p
+      WHERE noted.queue = asked.name LIMIT asked.for_noted
+    ) AS line
+    UNION ALL
+    SELECT asked.name, line.name, line.since FROM clock, shares AS asked, LATERAL (
+      ${opened('asked.for_open', 'FOR UPDATE SKIP LOCKED')}
+    ) AS line
+  ),
+  mine AS (
+    SELECT queue, name, since FROM made JOIN noted USING (queue, name) UNION ALL SELECT queue, name, since FROM kept
   )
-  SELECT set_config('${LOCKED_SETTING}', coalesce(json_agg(json_build_array(queue, name, since) ORDER BY place), '[]')::text, true)
-  FROM chosen JOIN (SELECT queue, name FROM made UNION ALL SELECT queue, name FROM kept) AS mine USING (queue, name)`
+  SELECT set_config('${LOCKED_SETTING}', coalesce(json_agg(json_build_array(queue, name, since) ORDER BY since), '[]')::text, true)
+  FROM (SELECT queue, name, min(since) AS since FROM mine GROUP BY queue, name) AS locked`
 
 /** Deletes the notes of the locked partitions, and returns those about rates. */
 export const TAKE_NOTES = `
@@ -150,7 +165,7 @@ export type QueueRow = [
 /** The locked partitions, in the order in which they take their turns. */
 export const READ_PARTITIONS = `
   WITH ${LOCKED}
-  SELECT locked.queue, locked.name, locked.since, p.open_at, p.body, (
+  SELECT locked.place, locked.queue, locked.name, locked.since, p.open_at, p.body, (
       SELECT count(*) FROM @jobs j
       WHERE j.state = 'running' AND j.lane IS NOT NULL AND j.queue = locked.queue AND j.lane = locked.name
     ),
@@ -165,6 +180,7 @@ export const READ_PARTITIONS = `
   ORDER BY locked.place`
 
 export type PartitionRow = [
+  place: number,
   queue: string,
   name: string,
   since: number,
@@ -176,29 +192,29 @@ export type PartitionRow = [
 
 const WAITS = `state = 'waiting' AND lane IS NOT NULL AND queue = lane_of.queue AND lane = lane_of.name
       AND (deadline IS NULL OR deadline > clock.now)`
-const CANDIDATE = 'id, run_at, units, name'
+const CANDIDATE = 'ctid AS spot, pk, run_at, units, name'
 
 /**
  * The first jobs of each locked partition, one more than may start. Nearly always, all of the first ones by priority are
- * due. Only if one of them is due later, every priority is looked at, and the next due time is read: a row without an
- * id. An ordered partition has one first job, whatever its time. `$1` is the room of the claim, `$2` the most jobs to
+ * due. Only if one of them is due later, every priority is looked at, and the next due time is read: a row without a
+ * spot. An ordered partition has one first job, whatever its time. `$1` is the room of the claim, `$2` the most jobs to
  * read of all partitions, if the claim asks for certain names.
  */
 export const FIND_CANDIDATES = `
   WITH ${CLOCK}, ${LOCKED},
   lane_of AS MATERIALIZED (
-    SELECT locked.queue, locked.name, coalesce(q.ordered, false) AS ordered, greatest(
+    SELECT locked.place, locked.queue, locked.name, coalesce(q.ordered, false) AS ordered, greatest(
       1 + ceil($1::float8 / count(*) OVER (PARTITION BY locked.queue)), $2::integer / count(*) OVER ())::integer AS most
     FROM locked LEFT JOIN @queues q ON q.name = locked.queue
   )
-  SELECT lane_of.queue, lane_of.name, job.id, job.run_at, job.units, job.name
+  SELECT lane_of.place, job.spot, job.pk, job.run_at, job.units, CASE WHEN $2::integer > 0 THEN job.name END
   FROM clock, lane_of, LATERAL (
     WITH first AS MATERIALIZED (
       SELECT ${CANDIDATE} FROM @jobs WHERE ${WAITS} AND NOT lane_of.ordered
       ORDER BY priority DESC, run_at, pk LIMIT lane_of.most
     ),
     later AS MATERIALIZED (SELECT EXISTS (SELECT 1 FROM first WHERE run_at > clock.now) AS is_there)
-    SELECT ${CANDIDATE} FROM first WHERE NOT (SELECT is_there FROM later)
+    SELECT spot, pk, run_at, units, name FROM first WHERE NOT (SELECT is_there FROM later)
     UNION ALL
     (
       SELECT line.* FROM generate_series(9, 0, -1) AS level (priority), LATERAL (
@@ -208,7 +224,7 @@ export const FIND_CANDIDATES = `
       WHERE (SELECT is_there FROM later) LIMIT lane_of.most
     )
     UNION ALL
-    SELECT NULL, min(line.run_at), NULL, NULL FROM generate_series(9, 0, -1) AS level (priority), LATERAL (
+    SELECT NULL, NULL, min(line.run_at), NULL, NULL FROM generate_series(9, 0, -1) AS level (priority), LATERAL (
       SELECT run_at FROM @jobs WHERE ${WAITS} AND priority = level.priority AND run_at > clock.now
       ORDER BY run_at, pk LIMIT 1
     ) AS line
@@ -218,21 +234,23 @@ export const FIND_CANDIDATES = `
   ) AS job`
 
 export type CandidateRow = [
-  queue: string,
-  partition: string,
-  id: string | null,
+  place: number,
+  spot: string | null,
+  pk: number,
   runAt: number,
   units: string | null,
   name: string | null,
 ]
 
-/** Starts the jobs that have a turn, except those that another transaction has changed meanwhile. */
+/**
+ * Starts the jobs that have a turn, except those that another transaction has changed meanwhile: a changed job is in
+ * another spot, and its spot may have been given to another one. `$6` has the lanes of the jobs by `pk`.
+ */
 export const START_JOBS = `
   WITH ${CLOCK}
   UPDATE @jobs AS jobs SET ${START}
-  FROM unnest($1::uuid[], $6::text[], $7::text[]) AS given (given_id, given_queue, given_lane)
-  WHERE jobs.id = ANY ($1::uuid[]) AND jobs.id = given_id AND jobs.queue = given_queue AND jobs.lane = given_lane
-    AND jobs.token IS NULL AND jobs.finished_at IS NULL AND jobs.run_at <= (SELECT now FROM clock)
+  WHERE jobs.ctid = ANY ($1::tid[]) AND ((SELECT $6::jsonb) ->> jobs.pk::text) = jobs.lane
+    AND jobs.queue = ANY ($7::text[]) AND jobs.token IS NULL AND jobs.finished_at IS NULL AND jobs.run_at <= (SELECT now FROM clock)
   RETURNING ${FACT_COLUMNS}, pk`
 
 export const WRITE_PARTITIONS = `

@@ -15,7 +15,7 @@ import { present } from '../../../core/values/present.js'
 import { fromText, toText } from '../../columns.js'
 import { NAMED_DUE_MAX } from '../../run.js'
 import type { ClaimRequest, NameChoice } from '../../store.js'
-import { ids, jsons, numbers, texts } from '../arrays.js'
+import { ids, jsons, numbers, texts, words } from '../arrays.js'
 import type { Database, Row, Statement } from '../connection/pool.js'
 import type { FactRow } from '../rows.js'
 import { lockFor, type Room, startedAt, startValues, type Taken } from '../writes/claim.js'
@@ -46,12 +46,14 @@ interface Locked extends LockedQueue {
 }
 
 interface LockedRow extends LockedPartition {
+  readonly place: number
   /** Its place in the line: since when it is open, or has a note. */
   readonly since: number
 }
 
 interface Candidate {
-  readonly id: string
+  readonly spot: string
+  readonly pk: number
   readonly partition: string
 }
 
@@ -141,11 +143,11 @@ function readFacts(answers: readonly Row[][]): Pick<Taken, 'now' | 'held'> {
 // ---------------------------------------------------------------- deciding
 
 function readQueues(answers: readonly Row[][]): Locked[] {
-  const notes = byLane(answers[NOTES] as unknown as sql.NoteRow[])
+  const notes = grouped(answers[NOTES] as unknown as sql.NoteRow[], ([queue, name]) => laneKey(queue, name))
   const partitions = answers[PARTITIONS] as unknown as sql.PartitionRow[]
   return (answers[QUEUES] as unknown as sql.QueueRow[]).map(row => {
     const [now, , name, isPaused, isLaned, limits, openAt, turn, running, isUnsorted] = row
-    const own = partitions.filter(([queue]) => queue === name)
+    const own = partitions.filter(([, queue]) => queue === name)
     return {
       name: fromText(name),
       isPaused,
@@ -155,15 +157,16 @@ function readQueues(answers: readonly Row[][]): Locked[] {
       limits: limits === null ? { from: 'code' } : (JSON.parse(limits) as QueueLimits),
       running,
       state: stateOf(openAt, turn),
-      partitions: own.map(one => readPartition(one, notes.get(laneKey(one[0], one[1])) ?? [])),
+      partitions: own.map(one => readPartition(one, notes.get(laneKey(one[1], one[2])) ?? [])),
       now,
     }
   })
 }
 
 function readPartition(row: sql.PartitionRow, notes: readonly sql.NoteRow[]): LockedRow {
-  const [queue, name, since, openAt, body, running, isStopped] = row
+  const [place, queue, name, since, openAt, body, running, isStopped] = row
   return {
+    place,
     name: fromText(name),
     since,
     running,
@@ -180,20 +183,20 @@ function readPartition(row: sql.PartitionRow, notes: readonly sql.NoteRow[]): Lo
 
 const laneKey = (queue: string, name: string): string => JSON.stringify([queue, name])
 
-function byLane<R extends readonly [queue: string, name: string, ...unknown[]]>(rows: readonly R[]): Map<string, R[]> {
-  const lanes = new Map<string, R[]>()
+function grouped<R, K>(rows: readonly R[], keyOf: (row: R) => K): Map<K, R[]> {
+  const groups = new Map<K, R[]>()
   for (const row of rows) {
-    const key = laneKey(row[0], row[1])
-    const known = lanes.get(key)
+    const key = keyOf(row)
+    const known = groups.get(key)
     if (known) known.push(row)
-    else lanes.set(key, [row])
+    else groups.set(key, [row])
   }
-  return lanes
+  return groups
 }
 
 /** Every queue gets an equal share of the claim, and what the queues before it have left. */
 function decide(queues: readonly Locked[], answers: readonly Row[][], names: NameChoice | undefined, limit: number) {
-  const candidates = byLane(answers[CANDIDATES] as unknown as sql.CandidateRow[])
+  const candidates = grouped(answers[CANDIDATES] as unknown as sql.CandidateRow[], ([place]) => place)
   const open = queues.filter(({ isPaused, partitions }) => !isPaused && partitions.length > 0)
   let left = limit
   return open.map((queue, index): Turn => {
@@ -205,17 +208,15 @@ function decide(queues: readonly Locked[], answers: readonly Row[][], names: Nam
 
 function queueTurn(
   queue: Locked,
-  candidates: ReadonlyMap<string, readonly sql.CandidateRow[]>,
+  candidates: ReadonlyMap<number, readonly sql.CandidateRow[]>,
   names: NameChoice | undefined,
   limit: number,
 ): Turn {
   // The order of an ordered partition is known only when all of its jobs are in their lane.
   const mayStart = !(queue.isUnsorted && queue.limits.partitions?.order === 'fifo')
   const rooms = mayStart ? roomOf(queue, limit) : []
-  const waiting = rooms.map(room => {
-    const rows = candidates.get(laneKey(toText(queue.name), toText(room.partition))) ?? []
-    return waitingOf(room, rows, names)
-  })
+  const places = new Map(queue.partitions.map(({ name, place }) => [name, place]))
+  const waiting = rooms.map(room => waitingOf(room, candidates.get(places.get(room.partition)!) ?? [], names))
   const turns = takeTurns(queue, waiting, limit)
   const started = new Map<string, number>()
   for (const { partition } of turns.jobs) started.set(partition, (started.get(partition) ?? 0) + 1)
@@ -243,16 +244,16 @@ function queueTurn(
 
 function waitingOf(room: TurnRoom, rows: readonly sql.CandidateRow[], names?: NameChoice): Waiting<Candidate> {
   const { partition } = room
-  const found = rows.filter(([, , id]) => id !== null)
-  const later = rows.find(([, , id]) => id === null)
+  const found = rows.filter(([, spot]) => spot !== null)
+  const later = rows.find(([, spot]) => spot === null)
   const isWanted = ([, , , , , name]: sql.CandidateRow): boolean =>
-    !names || names.list.includes(fromText(name!)) !== names.isExcluded
+    names?.list.includes(fromText(name!)) !== names?.isExcluded
   const first = room.isOrdered ? found.slice(0, 1) : found
-  const jobs = first.filter(isWanted).slice(0, room.limit)
+  const jobs = (names ? first.filter(isWanted) : first).slice(0, room.limit)
   return {
     partition,
-    jobs: jobs.map(([, , id, runAt, units]) => ({
-      job: { id: id!, partition },
+    jobs: jobs.map(([, spot, pk, runAt, units]) => ({
+      job: { spot: spot!, pk, partition },
       runAt,
       ...(units !== null && { units: JSON.parse(units) as Units }),
     })),
@@ -272,11 +273,12 @@ function lastStatements(request: ClaimRequest, turns: readonly Turn[], queues: r
 const next = (names: string): Statement => statement(sql.NEXT_TURN, names)
 
 function startStatements(request: ClaimRequest, turns: readonly Turn[]): Statement[] {
-  const jobs = turns.flatMap(({ queue, jobs }) => jobs.map(job => ({ ...job, queue: queue.name })))
+  const jobs = turns.flatMap(turn => turn.jobs)
   if (jobs.length === 0) return []
-  const started = ids(jobs.map(({ id }) => id))
-  const [inQueues, inLanes] = [texts(jobs.map(({ queue }) => queue)), texts(jobs.map(({ partition }) => partition))]
-  return [statement(sql.START_JOBS, ...startValues(request, started, inQueues, inLanes))]
+  const spots = words(jobs.map(({ spot }) => spot))
+  const laneOf = JSON.stringify(Object.fromEntries(jobs.map(({ pk, partition }) => [pk, toText(partition)])))
+  const queues = texts(turns.map(({ queue }) => queue.name))
+  return [statement(sql.START_JOBS, ...startValues(request, spots, laneOf, queues))]
 }
 
 function stateStatements(turns: readonly Turn[]): Statement[] {
