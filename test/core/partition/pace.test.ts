@@ -134,7 +134,7 @@ describe('units', () => {
   })
 
   it('may have the name of an inherited property', () => {
-    const strange = boundsOf({ units: { constructor: '1/s', toString: '1/s' } })
+    const strange = boundsOf({ units: { constructor: '1/s' as const, toString: '1/s' as const } })
     expect(allowedAt(strange, {}, startCost(), NOW)).toBe(NOW)
     expect(spend(strange, {}, startCost(), NOW)).toEqual({ clocks: {}, busySince: {} })
     const state = spend(strange, {}, startCost({ constructor: 1 }), NOW)

@@ -84,6 +84,15 @@ describe('a file of version 1', () => {
     expect(findings).toEqual([])
     expect(queues[0]).toMatchObject({ ledger: { enqueued: 5, removed: 2, idSum: queues[0]!.idSum } })
   })
+
+  it('can get limits, which count its running job', async () => {
+    await store.setQueue('default', { limits: { limit: { concurrency: 2 }, from: 'operator' } })
+    clock.advance(60_000)
+    expect((await store.claim(bench.request())).jobs).toHaveLength(1)
+    expect((await store.claim(bench.request())).jobs).toEqual([])
+    const partitions = await store.partitions!('default', { limit: 10, cap: 10 })
+    expect(partitions.reduce((sum, { running }) => sum + running, 0)).toBe(2)
+  })
 })
 
 it('a file without jobs gets an empty ledger', async () => {

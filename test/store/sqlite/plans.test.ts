@@ -84,6 +84,38 @@ describe('query plans', () => {
       expect(plan).toMatch(/SEARCH jobs USING (COVERING )?INDEX jobs_waiting \(queue=\? AND priority[<=]/)
   })
 
+  it('seek the jobs of each partition of a queue with limits', async () => {
+    const units = { tokens: '1000/s' } as const
+    const unordered = { concurrency: 1, units, override: { b: { concurrency: 2 } } } as const
+    const ordered = { order: 'fifo', onDead: 'stop' } as const
+    for (const partitions of [unordered, ordered]) {
+      const plans = await plansOf(async store => {
+        const limits = { limit: { concurrency: 9 }, partitions, from: 'code' } as const
+        await (await folder.store()).setQueue('default', { limits })
+        await store.enqueue(['a', 'a', 'a', 'b', 'b', 'c'].map(partition => bench.job({ partition })))
+        const { jobs } = await store.claim(bench.request())
+        const ends = [succeeded(), retry(5_000), died()]
+        const settlements = jobs.map((job, index) =>
+          bench.settlement(job, ends[index % 3]!, { lane: job.lane!, spent: { tokens: 1 } }),
+        )
+        await store.settle(settlements)
+        await store.claim(bench.request())
+        await store.claim(bench.request({ names: { list: ['x'], isExcluded: false } }))
+        await store.partitions!('default', { limit: 10, cap: 10 })
+        await store.partitions!('default', { limit: 10, cap: 10, which: 'stopped' })
+      })
+      const all = [...plans.values()].join('\n')
+      expect(all).toMatch(/INDEX jobs_lane \(queue=\? AND state=\? AND lane=\?\)/)
+      if (partitions === unordered) expect(all).toMatch(/INDEX jobs_lane_due \(queue=\? AND lane=\? AND priority=\?/)
+      for (const [sql, plan] of plans) {
+        const steps = plan
+          .split('\n')
+          .filter(step => !/^SCAN (CONSTANT ROW|queues|json_each|room|found|\(subquery)/.test(step))
+        for (const step of steps) expect(step, sql).not.toMatch(/SCAN|TEMP B-TREE/)
+      }
+    }
+  })
+
   it('use the indexes of redrives, groups and schedules', async () => {
     const plans = await plansOf(async store => {
       await store.tally('r1')

@@ -21,7 +21,7 @@ const FIRST_DUE = `
   SELECT room.key, job.pk, job.run_at, job.units FROM json_each(?3) AS room CROSS JOIN jobs AS job ON job.pk IN (
     SELECT pk ${IN_LANE} room.value AND priority = (SELECT max(priority) ${IN_LANE} room.value)
     AND ${IS_DUE} ORDER BY run_at, pk LIMIT ?4
-  ) ORDER BY room.key, job.run_at, job.pk`
+  )`
 
 const LINE = `${IN_LANE} ?3 AND priority = ?4 AND ${IS_DUE} ORDER BY run_at, pk LIMIT ?5`
 const DUE = `SELECT ${FOUND} ${LINE}`
@@ -68,6 +68,7 @@ export class LaneLines {
     const found = rooms.map((): Found[] => [])
     const rows = this.#db.all<[place: number, ...Found]>(FIRST_DUE, this.#queue, this.#now, lanes, limit)
     for (const [place, pk, runAt, units] of rows) found[place]!.push([pk, runAt, units])
+    for (const line of found) line.sort(([onePk, oneAt], [pk, at]) => oneAt - at || onePk - pk)
     return found
   }
 
