@@ -53,7 +53,7 @@ describe.each(LIMITED_STORES)('a turn on %s', (_, open) => {
     await t.close()
   })
 
-  it('of a pull worker follows the limits, settles what it spent and gives back what it did not start', async () => {
+  it('follows the limits for a pull worker, settles what it spent and gives back what it did not start', async () => {
     const t = start({ jobs: [], queues: { ai: { partitions: { concurrency: 1, units: { tokens: '1/s' } } } } })
     const { leases } = t.chronos
     for (let count = 0; count < 3; count++) await t.enqueue('ask', null, { queue: 'ai', units: { tokens: 10 } })
