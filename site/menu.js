@@ -11,6 +11,7 @@ export const MENU = [
       'jobs',
       'results',
       'retries',
+      'limits',
       'failures',
       'http',
       'schedules',

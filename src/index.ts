@@ -19,6 +19,7 @@ export type { Transaction } from './core/job/options.js'
 export type { Decision } from './core/job/transition.js'
 export type { AttemptView, JobView } from './core/job/view.js'
 export type { EverywhereEvent } from './core/listener/listener.js'
+export type { Limit, PartitionLimits, QueueLimits, Units } from './core/partition/limits.js'
 export { exponential, fibonacci, fixed, linear, list } from './core/policy/builders.js'
 export type { Policy, PolicyInput, Rule } from './core/policy/policy.js'
 export { type PreviewRow, previewInput as preview } from './core/policy/preview.js'
@@ -60,6 +61,7 @@ export type {
   LeaseView,
   ReportedError,
 } from './engine/leases/leases.js'
+export type { PartitionsQuery, PartitionView } from './engine/limits/partitions.js'
 export type { EverywhereOptions, StopListening } from './engine/listeners/everywhere.js'
 export type { NameList, NameListQuery, NameQuery, NameReport, NameSummary } from './engine/names/view.js'
 export type { FollowOptions, JobUpdate } from './engine/results/follow.js'

@@ -81,6 +81,7 @@ const RULES: readonly Rule[] = [
     except: {
       'bench/': 'a lane of the benchmark is one series of samples',
       'src/core/values/hash.ts': 'a lane of a hash is a part of its state',
+      'src/store/': 'the lane of a job is the partition in which it waits for its turn',
     },
     breaks: ['deliveries have a lane of their own'],
     keeps: ['planes'],

@@ -68,7 +68,7 @@ function gaugeSamples(gauges: Gauges): readonly (readonly [MetricName, readonly 
   const queues = bounded(gauges.queues)
   const each = (value: (queue: QueueGauges) => number): readonly Sample[] =>
     queues.map(queue => ({ labels: { queue: queue.queue }, value: value(queue) }))
-  /** Of those that have the value. */
+  /** Only queues that have the value. */
   const some = (valueOf: (queue: QueueGauges) => number | undefined): readonly Sample[] =>
     queues.flatMap(queue => {
       const value = valueOf(queue)

@@ -53,7 +53,7 @@ describe.each(LIMITED_STORES)('a turn on %s', (_, open) => {
     await t.close()
   })
 
-  it('of a pull worker follows the limits, settles what it spent and gives back what it did not start', async () => {
+  it('follows the limits for a pull worker, settles what it spent and gives back what it did not start', async () => {
     const t = start({ jobs: [], queues: { ai: { partitions: { concurrency: 1, units: { tokens: '1/s' } } } } })
     const { leases } = t.chronos
     for (let count = 0; count < 3; count++) await t.enqueue('ask', null, { queue: 'ai', units: { tokens: 10 } })
@@ -93,6 +93,34 @@ describe.each(LIMITED_STORES)('a turn on %s', (_, open) => {
     await t.chronos.dead.discard({ ids: [bad!.id] })
     await t.advance('2s')
     expect((await t.jobs.get(good!.id))?.state).toBe('succeeded')
+    await t.close()
+  })
+
+  it('is awaited by a redrive, which does not count it as a failure', async () => {
+    let isBroken = true
+    const call = defineJob({
+      name: 'call',
+      queue: 'crm',
+      retry: { maxRetries: 0 },
+      run() {
+        if (isBroken) throw new Error('down')
+      },
+    })
+    const t = start({ jobs: [call] })
+    await t.enqueueMany(call, Array(30).fill(undefined))
+    await t.drain()
+    isBroken = false
+    await t.queues.set('crm', { limit: { rate: '1/s', burst: 1 } })
+    const since = t.clock.now()
+    const { id } = await t.chronos.dead.redrive({ queue: 'crm' }, { rate: '100/s', canary: 5, stopWhenFailing: 0.1 })
+    await t.advance('15s')
+    const midway = await t.chronos.redrives.get(id)
+    expect(midway).toMatchObject({ state: 'running', started: 30, failing: 0 })
+    expect(midway.results.pending).toBeGreaterThan(10)
+    await t.advance('1m')
+    expect(await t.chronos.redrives.get(id)).toMatchObject({ state: 'done', succeeded: 30, failing: 0 })
+    const began = starts(await runsOf(t, since)).filter(at => at >= 0)
+    expect(began.at(-1)).toBeGreaterThanOrEqual(29)
     await t.close()
   })
 

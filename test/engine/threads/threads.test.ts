@@ -51,7 +51,9 @@ describe('a handler in a thread', () => {
       retry,
     })
     const t = chronosWith([everything])
-    const { id } = await t.enqueue(everything, { n: 3 }, { tenantId: 'acme', tags: ['x'], key: 'k' })
+    await t.queues.set('cpu', { partitions: { units: { tokens: '100/h' } } })
+    const units = { tokens: 1 }
+    const { id } = await t.enqueue(everything, { n: 3 }, { tenantId: 'acme', tags: ['x'], key: 'k', units })
     await t.advance('3h')
     const job = await see(t, id)
     expect(job).toMatchObject({ state: 'succeeded', progress: { done: 3 } })
@@ -62,9 +64,14 @@ describe('a handler in a thread', () => {
       again: { charged: 3 },
       isAborted: false,
       before: true,
+      turn: { partition: 'acme', units },
     })
     expect((await t.jobs.history(id)).data).toMatchObject([{ note: 'halfway', status: 'succeeded' }])
     expect((await t.jobs.logs(id)).data).toMatchObject([{ message: 'began', data: { n: 3 } }])
+    // It has spent 300 tokens, so the next one has to wait.
+    const next = await t.enqueue(everything, { n: 3 }, { tenantId: 'acme', units })
+    await t.advance('1s')
+    expect(await see(t, next.id)).toMatchObject({ blockedBy: 'rate' })
   })
 
   it('runs outside of the main thread, and reuses its thread', async () => {

@@ -3,6 +3,7 @@ export default async function everything({ n }, job) {
   job.log('began', { n })
   job.progress({ done: n })
   job.note('halfway')
+  job.spent({ tokens: n * 100 })
   const first = await job.once('charge', () => ({ charged: n }))
   const again = await job.once('charge', () => ({ charged: -1 }))
   const before = job.clock.now()
@@ -15,5 +16,6 @@ export default async function everything({ n }, job) {
     again,
     isAborted: job.signal.aborted,
     before: before instanceof Date,
+    turn: { partition: job.partition, units: job.units },
   }
 }

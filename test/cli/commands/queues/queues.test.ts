@@ -2,9 +2,9 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { createChronos } from '../../../src/index.js'
-import { live } from '../lives.js'
-import { type Said, say } from '../memory-io.js'
+import { createChronos } from '../../../../src/index.js'
+import { live } from '../../lives.js'
+import { type Said, say } from '../../memory-io.js'
 
 let folder: string
 let store: string

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { startServer, type TestServer } from '../../server/server.js'
-import { type Said, say } from '../memory-io.js'
+import { startServer, type TestServer } from '../../../server/server.js'
+import { type Said, say } from '../../memory-io.js'
 
 let server: TestServer
 beforeEach(async () => {
