@@ -1,29 +1,20 @@
 import { present } from '../../../core/values/present.js'
 import { byBytes, fromText, tagLine } from '../../columns.js'
 import { BACKLOG_DUE_MAX, type Backlog, type BacklogRequest } from '../../store.js'
+import { linesAfter, START } from './lines.js'
 import type { Steps } from './search.js'
 
-/**
- * Finds the due jobs of each queue and priority through the index that claims use, so that neither jobs scheduled for
- * later nor queues without waiting jobs cost anything.
- */
-const LINE = `
-  FROM jobs INDEXED BY jobs_waiting WHERE state = 'waiting' AND queue = waiting.name AND priority = level.value
-  AND run_at <= ?1 AND (deadline IS NULL OR deadline > ?1) ORDER BY run_at LIMIT`
-const NEXT = `SELECT min(queue) FROM jobs INDEXED BY jobs_waiting WHERE state = 'waiting' AND queue`
-/** The number of queues that one statement reads, which blocks the process for a few milliseconds. */
-const QUEUES_AT_ONCE = 1_000
-const DUE = `
-  WITH RECURSIVE waiting (name, place) AS (
-    SELECT (${NEXT} > ?2), 1
-    UNION ALL SELECT (${NEXT} > waiting.name), place + 1 FROM waiting WHERE name IS NOT NULL AND place < ${QUEUES_AT_ONCE}
-  )
-  SELECT name, min(due), min(again) FROM (
-    SELECT waiting.name, (SELECT run_at ${LINE} 1) AS due,
-      (SELECT min(run_at) FROM (SELECT run_at, attempt ${LINE} ${BACKLOG_DUE_MAX}) WHERE attempt > 0) AS again
-    FROM waiting, json_each('[0,1,2,3,4,5,6,7,8,9]') AS level WHERE name IS NOT NULL
-  ) GROUP BY name ORDER BY name`
-type DueRow = [name: string, dueAt: number | null, again: number | null]
+/** The due jobs of a line, through the index that claims use, so that jobs scheduled for later cost nothing. */
+const DUE_JOBS = `
+  FROM jobs INDEXED BY jobs_waiting WHERE state = 'waiting' AND queue = line.queue AND priority = line.priority
+  AND run_at <= ?3 AND (deadline IS NULL OR deadline > ?3) ORDER BY run_at LIMIT`
+/** The number of lines that one statement reads, which blocks the process for a few milliseconds. */
+const LINES_AT_ONCE = 1_000
+const DUE = `${linesAfter(LINES_AT_ONCE)}
+  SELECT line.queue, line.priority, (SELECT run_at ${DUE_JOBS} 1),
+    (SELECT min(run_at) FROM (SELECT run_at, attempt ${DUE_JOBS} ${BACKLOG_DUE_MAX}) WHERE attempt > 0)
+  FROM line`
+type DueRow = [queue: string, priority: number, dueAt: number | null, again: number | null]
 
 const DEAD = `
   SELECT queue, count(*), min(finished_at) FROM (
@@ -37,14 +28,18 @@ export async function backlog(
   now: number,
 ): Promise<readonly Backlog[]> {
   const found = new Map<string, Backlog>()
-  for (let after = ''; ; ) {
-    const rows = await steps(db => db.all<DueRow>(DUE, now, after))
-    for (const [name, dueAt, again] of rows) {
+  for (let after = START; ; ) {
+    const rows = await steps(db => db.all<DueRow>(DUE, ...after, now))
+    for (const [name, , dueAt, again] of rows) {
+      if (dueAt === null) continue
       const queue = fromText(name)
-      if (dueAt !== null) found.set(queue, present({ queue, dead: 0, dueAt, retryDueAt: again ?? undefined }))
+      const known = found.get(queue)
+      const retryDueAt = earlier(known?.retryDueAt, again ?? undefined)
+      found.set(queue, present({ queue, dead: 0, dueAt: earlier(known?.dueAt, dueAt)!, retryDueAt }))
     }
-    if (rows.length < QUEUES_AT_ONCE) break
-    after = rows.at(-1)![0]
+    const last = rows.at(-1)
+    if (!last || rows.length < LINES_AT_ONCE) break
+    after = [last[0], last[1]]
   }
   const dead = await steps(db => db.all<[string, number, number]>(DEAD, deadMax, tagLine(exceptTag)))
   for (const [name, count, deadSince] of dead) {
@@ -52,4 +47,8 @@ export async function backlog(
     found.set(queue, { ...found.get(queue), queue, dead: count, deadSince })
   }
   return [...found.values()].sort((a, b) => byBytes(a.queue, b.queue))
+}
+
+function earlier(a: number | undefined, b: number | undefined): number | undefined {
+  return a === undefined || b === undefined ? (a ?? b) : Math.min(a, b)
 }

@@ -1,4 +1,3 @@
-import { PRIORITY_MAX } from '../../../core/job/job.js'
 import { fromText, toText } from '../../columns.js'
 import {
   addLine,
@@ -8,6 +7,7 @@ import {
   censusOf,
   countOf,
   type Found,
+  LINES_MAX,
   lineCap,
   nothing,
   type QueueCensus,
@@ -17,24 +17,26 @@ import {
 import type { QueueRecord } from '../../store.js'
 import type { Connection } from '../file/connection.js'
 import { queues } from '../file/settings.js'
+import { LINES_OF, type Line, lines, linesAfter, START } from './lines.js'
 import type { Steps } from './search.js'
 
-// Every priority of a queue is a range of one index; only the first jobs of each range are read.
+// Only the first jobs of each line are read.
 
 const LINE = `FROM jobs INDEXED BY jobs_waiting WHERE state = 'waiting' AND queue = ?1 AND priority = ?2`
-const LEVELS = Array.from({ length: PRIORITY_MAX + 1 }, (_, priority) => priority)
 const DUE = `SELECT count(*), total(attempt > 0) FROM (SELECT attempt ${LINE} AND run_at <= ?3 LIMIT ?4)`
 
 /** The counts of a `CensusLine`. Only a later job can be held back. */
 const looked = (range: '<=' | '>'): string => `
   (SELECT json_array(count(*), total(attempt > 0 AND NOT held), total(held)) FROM (
     SELECT attempt, ${range === '>' ? 'pass IS NOT NULL' : 'false'} AS held FROM jobs INDEXED BY jobs_waiting
-    WHERE state = 'waiting' AND queue = asked.value AND priority = level.value AND run_at ${range} ?2 LIMIT ?3))`
-const WAITING = `
-  SELECT asked.value, ${looked('<=')}, ${looked('>')}
-  FROM json_each(?1) AS asked, json_each('${JSON.stringify(LEVELS)}') AS level`
-/** The number of queues that one statement counts, which blocks the process for a few milliseconds. */
+    WHERE state = 'waiting' AND queue = line.queue AND priority = line.priority AND run_at ${range} ?3 LIMIT ?4))`
+const COUNTED = `SELECT line.queue, line.priority, ${looked('<=')}, ${looked('>')} FROM line`
+type CountedRow = [queue: string, priority: number, due: string, later: string]
+/** The number of lines and of queues that one statement counts, which blocks the process for a few milliseconds. */
+const LINES_AT_ONCE = 1_000
 const QUEUES_AT_ONCE = 100
+const ALL = `${linesAfter(LINES_AT_ONCE)} ${COUNTED}`
+const OF_QUEUES = `${LINES_OF} ${COUNTED}`
 
 const RUNNING = `INDEXED BY jobs_running WHERE state = 'running'`
 const DEAD = `INDEXED BY jobs_ended
@@ -45,15 +47,35 @@ export async function census(
   { queues: asked, cap }: CensusRequest,
   now: number,
 ): Promise<readonly QueueCensus[]> {
-  const names = (await recordsOf(steps, asked)).map(censusDraft)
-  const most = lineCap(cap, names.length)
-  for (let from = 0; from < names.length; from += QUEUES_AT_ONCE) {
-    const some = names.slice(from, from + QUEUES_AT_ONCE)
-    await steps(db => addWaiting(db, some, most, now))
+  const drafts = (await recordsOf(steps, asked)).map(censusDraft)
+  const most = lineCap(cap, drafts.length)
+  const byName = new Map(drafts.map(draft => [toText(draft.queue), draft]))
+  const add = (rows: readonly CountedRow[]): void => addWaiting(byName, rows, most)
+  if (asked === undefined) await everyLine(steps, now, most, add)
+  else await linesOf(steps, [...byName.keys()], now, most, add)
+  await steps(db => addState(db, drafts, 'running', RUNNING, 2 * cap))
+  await steps(db => addState(db, drafts, 'dead', DEAD, 2 * cap))
+  return drafts.map(draft => censusOf(draft, cap))
+}
+
+type AddRows = (rows: readonly CountedRow[]) => void
+
+/** Reads only the lines with waiting jobs, so that neither empty queues nor unused priorities cost anything. */
+async function everyLine(steps: Steps, now: number, most: number, add: AddRows): Promise<void> {
+  for (let after = START; ; ) {
+    const rows = await steps(db => db.all<CountedRow>(ALL, ...after, now, most + 1))
+    add(rows)
+    const last = rows.at(-1)
+    if (!last || rows.length < LINES_AT_ONCE) return
+    after = [last[0], last[1]]
   }
-  await steps(db => addState(db, names, 'running', RUNNING, 2 * cap))
-  await steps(db => addState(db, names, 'dead', DEAD, 2 * cap))
-  return names.map(draft => censusOf(draft, cap))
+}
+
+async function linesOf(steps: Steps, names: readonly string[], now: number, most: number, add: AddRows): Promise<void> {
+  for (let from = 0; from < names.length; from += QUEUES_AT_ONCE) {
+    const some = JSON.stringify(names.slice(from, from + QUEUES_AT_ONCE))
+    add(await steps(db => db.all<CountedRow>(OF_QUEUES, some, null, now, most + 1)))
+  }
 }
 
 async function recordsOf(steps: Steps, asked: readonly string[] | undefined): Promise<readonly QueueRecord[]> {
@@ -63,18 +85,14 @@ async function recordsOf(steps: Steps, asked: readonly string[] | undefined): Pr
   return records.filter(({ name }) => wanted.has(name))
 }
 
-function addWaiting(db: Connection, drafts: readonly CensusDraft[], most: number, now: number): void {
-  const byName = new Map(drafts.map(draft => [toText(draft.queue), draft]))
-  const rows = db.all<[queue: string, due: string, later: string]>(
-    WAITING,
-    JSON.stringify([...byName.keys()]),
-    now,
-    most + 1,
-  )
-  for (const [queue, due, later] of rows) {
+function addWaiting(byName: ReadonlyMap<string, CensusDraft>, rows: readonly CountedRow[], most: number): void {
+  for (const [queue, , due, later] of rows) {
+    const draft = byName.get(queue)
+    // It was removed, or created, between two steps.
+    if (!draft) continue
     for (const [isDue, counts] of [[true, due] as const, [false, later] as const]) {
       const [looked, again, held] = JSON.parse(counts) as [number, number, number]
-      addLine(byName.get(queue)!, { isDue, looked, again, held }, most)
+      addLine(draft, { isDue, looked, again, held }, most)
     }
   }
 }
@@ -100,6 +118,9 @@ const COMING = `
   GROUP BY 1, 2`
 const BEYOND = `SELECT count(*) FROM (SELECT 1 ${LINE} AND run_at >= ?3 LIMIT ?4)`
 
+/** The number of lines that one step reads, with three statements each. */
+const WAVE_LINES_AT_ONCE = 100
+
 type ComingPhase = 'retrying' | 'scheduled' | 'blocked'
 
 interface WaveDraft extends Readonly<Record<ComingPhase, number[]>> {
@@ -121,29 +142,32 @@ export async function wave(steps: Steps, request: WaveRequest, now: number): Pro
     left: lookAt,
     dueLeft: lookAt,
   }
-  for (const { name } of await recordsOf(steps, queue === undefined ? queue : [queue]))
-    await steps(db => addLines(db, draft, toText(name), request, now))
+  const own = await lines(steps, queue === undefined ? undefined : toText(queue), LINES_MAX + 1)
+  for (let from = 0; from < Math.min(own.length, LINES_MAX); from += WAVE_LINES_AT_ONCE) {
+    const some = own.slice(from, Math.min(from + WAVE_LINES_AT_ONCE, LINES_MAX))
+    await steps(db => {
+      for (const line of some) addLineOf(db, draft, line, request, now)
+    })
+  }
   const { retrying, scheduled, blocked, due, beyond, left, dueLeft } = draft
-  const complete = left >= 0 && dueLeft > 0
+  const complete = left >= 0 && dueLeft > 0 && own.length <= LINES_MAX
   return { from: now, retrying, scheduled, blocked, due: due.value, beyond: countOf(beyond, lookAt), complete }
 }
 
-function addLines(db: Connection, draft: WaveDraft, queue: string, request: WaveRequest, now: number): void {
+function addLineOf(db: Connection, draft: WaveDraft, [queue, level]: Line, request: WaveRequest, now: number): void {
   const { windowMs, buckets, lookAt } = request
-  for (const level of LEVELS) {
-    if (draft.left >= 0) {
-      const line = [queue, level, now, windowMs, buckets, draft.left + 1] as const
-      for (const [bucket, phase, count] of db.all<[number, ComingPhase, number]>(COMING, ...line)) {
-        draft[phase][bucket]! += count
-        draft.left -= count
-      }
+  if (draft.left >= 0) {
+    const line = [queue, level, now, windowMs, buckets, draft.left + 1] as const
+    for (const [bucket, phase, count] of db.all<[number, ComingPhase, number]>(COMING, ...line)) {
+      draft[phase][bucket]! += count
+      draft.left -= count
     }
-    if (draft.dueLeft > 0) {
-      const [looked, again] = db.get<[number, number]>(DUE, queue, level, now, draft.dueLeft)!
-      draft.due.value += again
-      draft.dueLeft -= looked
-    }
-    const room = lookAt + 1 - draft.beyond.value
-    if (room > 0) draft.beyond.value += db.get<[number]>(BEYOND, queue, level, now + windowMs, room)![0]
   }
+  if (draft.dueLeft > 0) {
+    const [looked, again] = db.get<[number, number]>(DUE, queue, level, now, draft.dueLeft)!
+    draft.due.value += again
+    draft.dueLeft -= looked
+  }
+  const room = lookAt + 1 - draft.beyond.value
+  if (room > 0) draft.beyond.value += db.get<[number]>(BEYOND, queue, level, now + windowMs, room)![0]
 }
