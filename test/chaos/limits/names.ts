@@ -38,7 +38,7 @@ const PATHS = [
 ]
 
 /** Each job has a queue, a tenant, a tag, a dependency and an error group of its own. */
-export async function fill(store: string, names: number): Promise<void> {
+async function fill(store: string, names: number): Promise<void> {
   await using chronos = createChronos({ store, log: false })
   const failing = defineJob({
     name: 'failing',
