@@ -55,6 +55,11 @@ const PROBES = new Set(['/healthz', '/readyz'])
 /** All request bodies together; parsed, they take several times as much memory. */
 const BODIES_MAX_BYTES = 64 * 1024 * 1024
 const HEADERS_TIMEOUT_MS = 10_000
+/**
+ * Longer than the 60 s for which load balancers keep connections, so that the client is the one that closes. A busy server
+ * would close connections whose next request it has not read yet, and the client would not know whether it was executed.
+ */
+const KEEP_ALIVE_MS = 65_000
 /** How often requests that take too long to arrive are looked for. */
 const CONNECTIONS_CHECK_MS = 5_000
 /** A client that reads nothing for so long after the time of a request is disconnected. Event streams have heartbeats. */
@@ -149,6 +154,7 @@ export class ChronosServer {
       serverOptions: { connectionsCheckingInterval: CONNECTIONS_CHECK_MS },
     }) as Server
     const { requestTimeoutMs } = this.#settings
+    server.keepAliveTimeout = KEEP_ALIVE_MS
     server.headersTimeout = HEADERS_TIMEOUT_MS
     server.requestTimeout = requestTimeoutMs
     server.timeout = requestTimeoutMs + UNREAD_TIMEOUT_MS

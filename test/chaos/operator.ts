@@ -4,7 +4,7 @@ import type { Chronos } from '../../src/index.js'
 import { hear, type Receiver, startReceiver } from '../support/receiver.js'
 import type { Place } from './fleet.js'
 import { writeTo } from './ledger.js'
-import { pause } from './pause.js'
+import { patiently, pause } from './pause.js'
 import { DOWN } from './processes/facts.js'
 import { CATCH_UP, OCCURRENCE_MS, REPORTED } from './promises/features.js'
 import type { Verdict } from './verdict.js'
@@ -120,17 +120,5 @@ export class Operator {
   async #live(): Promise<number> {
     const count = await patiently(() => this.#chronos.jobs.count({ state: ['waiting', 'running'] }))
     return count.value
-  }
-}
-
-/** Repeats a call while the store is away. */
-async function patiently<T>(call: () => Promise<T>): Promise<T> {
-  for (let tries = 1; ; tries++) {
-    try {
-      return await call()
-    } catch (error) {
-      if (tries === 100) throw error
-      await pause(200)
-    }
   }
 }

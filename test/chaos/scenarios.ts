@@ -1,5 +1,5 @@
 import { largeBodies } from './limits/bodies.js'
-import { manyNames } from './limits/names.js'
+import { manyNamesOnPostgres, manyNamesOnSqlite } from './limits/names.js'
 import { slowClients } from './limits/slow-clients.js'
 import { manyStreams } from './limits/streams.js'
 import type { Scenario } from './scenario.js'
@@ -33,7 +33,8 @@ export const SCENARIOS: readonly Scenario[] = [
   migrationsOnPostgres,
   soakOnSqlite,
   soakOnPostgres,
-  manyNames,
+  manyNamesOnSqlite,
+  manyNamesOnPostgres,
   manyStreams,
   slowClients,
   largeBodies,

@@ -72,6 +72,33 @@ export function alertId(rule: RuleName, labels: Labels): string {
   return `${rule}-${hash64(JSON.stringify([rule, sorted]))}`
 }
 
+const labelsKey = (labels: Labels): string =>
+  Object.keys(labels)
+    .sort()
+    .map(name => `${name}\u0000${labels[name]}`)
+    .join('\u0001')
+
+/**
+ * The readings of known alerts, and of as many new ones as there is room for, by the ids of their alerts. Other readings
+ * change nothing, and there may be very many of them: one for each queue.
+ */
+export function relevantReadings(
+  rule: AlertRule,
+  readings: readonly Reading[],
+  known: ReadonlyMap<string, Pick<Alert, 'labels'>>,
+  room: number,
+): { readonly seen: ReadonlyMap<string, Reading>; readonly isFull: boolean } {
+  const ids = new Map([...known].map(([id, { labels }]) => [labelsKey(labels), id]))
+  const seen = new Map<string, Reading>()
+  let left = room
+  for (const reading of readings) {
+    const id = ids.get(labelsKey(reading.labels))
+    if (id === undefined && (reading.value <= rule.fire || left-- <= 0)) continue
+    seen.set(id ?? alertId(rule.name, reading.labels), reading)
+  }
+  return { seen, isFull: left < 0 }
+}
+
 /**
  * Decides the next state of an alert at one evaluation, and the notice to send. `inactive` → `pending` once the value
  * is above `fire`, → `firing` when it was so at every evaluation for `for`, and back when it was not above `clear` for

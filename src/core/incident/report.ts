@@ -78,14 +78,17 @@ export const incidentReport = named(
       }),
       errors: about(
         listOf(incidentError),
-        'Error groups with failed runs in the range, those that began or spiked first.',
+        'Error groups with failed runs in the range, those that began or spiked first; at most 500.',
       ),
       timeline: about(listOf(incidentEntry), 'What happened, oldest first.'),
       hasActions: about(
         boolean,
         'false: changes by operators are left out, because only admins may read the audit log.',
       ),
-      complete: about(boolean, 'false: there is too much to read, and the oldest is left out.'),
+      complete: about(
+        boolean,
+        'false: there is too much to read; the oldest, and the errors with the fewest failures, are left out.',
+      ),
     },
     { tenantId: anyText },
   ),

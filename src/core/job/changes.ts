@@ -61,13 +61,16 @@ export interface RedriveOptions {
   readonly redriveId?: string
   /** How long each job of the batch waits before it may run; 0 if absent. */
   readonly delaysMs?: readonly number[]
+  /** Only jobs that have ended by this time: one that has been started since, and has died again, is another matter. */
+  readonly endedBy?: number
 }
 
 /** dead | cancelled → waiting, as a new generation. */
-export function redrive({ redriveId, delaysMs = [] }: RedriveOptions = {}): JobChange {
+export function redrive({ redriveId, delaysMs = [], endedBy }: RedriveOptions = {}): JobChange {
   return (job, now, index) => {
     if (redriveId !== undefined && job.redriveId === redriveId) return job
     if (job.state !== 'dead' && job.state !== 'cancelled') return undefined
+    if (endedBy !== undefined && (job.finishedAt ?? 0) > endedBy) return undefined
     const next = nextGeneration(job, timeOf({ delayMs: delaysMs[index] ?? 0 }, now), now)
     return redriveId === undefined ? next : { ...next, redriveId }
   }

@@ -1,10 +1,10 @@
 import {
   type Alert,
   advance,
-  alertId,
   type Notification,
   notificationOf,
   type Reading,
+  relevantReadings,
 } from '../../core/alert/alert.js'
 import type { AlertRule } from '../../core/alert/settings.js'
 import { isSilenced, type Silence } from '../../core/alert/silence.js'
@@ -121,20 +121,20 @@ export class AlertEvaluator {
   ): readonly Change[] {
     const changes: Change[] = []
     let room = ALERTS_MAX - alerts.size
+    let hasMore = false
     for (const rule of rules) {
-      const seen = new Map(
-        (readings.get(rule.name) ?? []).map(reading => [alertId(rule.name, reading.labels), reading]),
-      )
-      const known = [...alerts].filter(([, { body }]) => body.rule === rule.name).map(([id]) => id)
-      for (const id of new Set([...known, ...seen.keys()])) {
+      const own = [...alerts].filter(([, { body }]) => body.rule === rule.name)
+      const known = new Map(own.map(([id, { body }]) => [id, body]))
+      const { seen, isFull } = relevantReadings(rule, readings.get(rule.name) ?? [], known, room)
+      hasMore ||= isFull
+      for (const id of new Set([...known.keys(), ...seen.keys()])) {
         const change = this.#change(rule, id, alerts.get(id), seen.get(id), silences, now)
         if (change === undefined) continue
-        if (change.version === 0 && room-- <= 0) continue
+        if (change.version === 0) room--
         changes.push(change)
       }
     }
-    if (room < 0)
-      this.#env.log.warn({ event: 'alerts.too-many', max: ALERTS_MAX }, 'too many alerts, ignoring new ones')
+    if (hasMore) this.#env.log.warn({ event: 'alerts.too-many', max: ALERTS_MAX }, 'too many alerts, ignoring new ones')
     return changes
   }
 

@@ -64,10 +64,48 @@ export function defaultLog(environment: NodeJS.ProcessEnv = process.env, destina
   return pinoLog(level, redactedForTerminal, readable(stream, isColored))
 }
 
-/** Writes bytes: with text, the stream would measure all lines that wait to be written again for each new line. */
+interface Unwritten {
+  readonly stream: ReturnType<typeof pino.destination>
+  bytes: number
+}
+
+const streams = new Set<Unwritten>()
+
+/**
+ * Writes bytes: with text, the stream would measure all lines that wait to be written again for each new line. It writes
+ * in the background, so that a slow reader does not block the event loop.
+ */
+export function backgroundStream(dest: string | number): DestinationStream {
+  const stream = pino.destination({ dest, sync: false, contentMode: 'buffer' })
+  const own: Unwritten = { stream, bytes: 0 }
+  stream.on('write', bytes => {
+    own.bytes -= bytes
+  })
+  streams.add(own)
+  return {
+    write(line) {
+      const bytes = Buffer.from(line)
+      own.bytes += bytes.length
+      stream.write(bytes as unknown as string)
+    },
+  }
+}
+
+let shared: DestinationStream | undefined
+
+/** One for the process, so that the lines of several Chronos are in their order too. */
 function standardError(): DestinationStream {
-  const stream = pino.destination({ dest: STDERR, sync: false, contentMode: 'buffer' })
-  return { write: line => void stream.write(Buffer.from(line) as unknown as string) }
+  shared ??= backgroundStream(STDERR)
+  return shared
+}
+
+/**
+ * Resolves when the lines of this process have been written. `process.exit` would write the newest ones before those
+ * that are being written at that moment.
+ */
+export async function linesWritten(): Promise<void> {
+  const busy = [...streams].filter(({ bytes }) => bytes > 0)
+  await Promise.all(busy.map(({ stream }) => new Promise(resolve => stream.once('drain', resolve))))
 }
 
 function pinoLog(level: string, log: (fields: object) => Record<string, unknown>, stream: DestinationStream): Logger {

@@ -1,4 +1,9 @@
+import { realPause } from '../time/system.js'
+import { linesWritten } from './log.js'
+
 const SIGNALS = ['SIGTERM', 'SIGINT'] as const
+/** How long an exit waits for a reader of the log that is slow or gone. */
+const LINES_MS = 1_000
 
 const stops = new Set<() => Promise<void>>()
 let heard = false
@@ -20,7 +25,9 @@ function onSignal(signal: NodeJS.Signals): void {
   if (heard) process.exit(1)
   heard = true
   const alone = process.listenerCount(signal) === 1
-  void Promise.allSettled([...stops].map(stop => stop())).then(() => {
-    if (alone) process.exit(0)
+  void Promise.allSettled([...stops].map(stop => stop())).then(async () => {
+    if (!alone) return
+    await Promise.race([linesWritten(), realPause(LINES_MS)])
+    process.exit(0)
   })
 }

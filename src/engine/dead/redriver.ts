@@ -137,7 +137,7 @@ export class Redriver {
     const wanted = page.data.filter(job => !isLeftAlone(redrive, job.reason))
     const changed = await store.change(
       wanted.map(job => job.id),
-      redriveJobs({ redriveId: redrive.id }),
+      redriveJobs({ redriveId: redrive.id, endedBy: redrive.createdAt }),
     )
     const conflicts = changed.flatMap((one): RedriveConflict[] =>
       one.status === 'refused' && one.conflictId !== undefined ? [{ jobId: one.id, conflictId: one.conflictId }] : [],

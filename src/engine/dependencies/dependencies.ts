@@ -8,7 +8,6 @@ import {
   isFree,
   newDependency,
   probed,
-  type Seen,
   seen,
   throttled,
   type Verdict,
@@ -24,8 +23,9 @@ import { bodyOf } from '../records/records.js'
 import { backOffMs } from '../time/loop.js'
 import type { Attempt } from '../worker/attempt.js'
 import { answerOf, dependencyId, type SharedDependency, whyOf } from './answer.js'
-import { type CircuitEntry, DeferredJobs } from './deferred-jobs.js'
-import { lostProbe, type ProbedEntry } from './lost-probe.js'
+import { DeferredJobs } from './deferred-jobs.js'
+import { giveBack, hasSeen, type KnownDependency, NOTHING } from './known-dependency.js'
+import { lostProbe } from './lost-probe.js'
 import { announceTransition } from './transition.js'
 
 export const DEPENDENCY = 'dependency'
@@ -36,33 +36,12 @@ const WRITE_MS = 250
 const LOOK_MS = 500
 /** A dependency that no job of this process has used for this long is read less often. */
 const IN_USE_MS = 10_000
-export const DEPENDENCIES_MAX = 10_000
+/** The number of records that a step reads of all dependencies; the next step reads on from there. */
+export const RECORDS_AT_ONCE = 1_000
+/** How soon it reads on, if no dependency is in use. */
+const WALK_MS = 1_000
+/** A dependency that no job of this process has used for this long is forgotten. */
 const FORGOTTEN_MS = 3_600_000
-
-interface Waiting {
-  readonly ask: Ask
-  readonly answer: (verdict: Verdict) => void
-}
-
-/** A dependency as this process knows it, and the observations that it has not written yet. */
-interface KnownDependency extends CircuitEntry, ProbedEntry {
-  readonly id: string
-  version: number
-  /** Its record was read recently, so a job may start by it. A dependency that is not in use is read only now and then. */
-  isCurrent: boolean
-  unwritten: { -readonly [Count in keyof Seen]: Seen[Count] }
-  why: string | undefined
-  throttleMs: number
-  asks: Waiting[]
-  /** The last write; the next one waits for it. */
-  writing: Promise<unknown>
-  isAnswering: boolean
-  isWriteDue: boolean
-  /** On this process's clock. */
-  usedAt: number
-}
-
-const NOTHING: Seen = { ok: 0, failed: 0, first: 0, retry: 0 }
 
 /**
  * Circuits and retry budgets of the whole fleet, as seen by one process. The state of a dependency is a record in the
@@ -72,6 +51,8 @@ export class Dependencies {
   readonly #env: Environment
   readonly #deferredJobs: DeferredJobs<KnownDependency>
   readonly #entries = new Map<string, KnownDependency>()
+  /** Where the walk through the records of all dependencies continues. */
+  #walkedTo = ''
   /** Called when a dependency is in use again, so that its record is read soon. */
   onUse: () => void = () => undefined
 
@@ -165,10 +146,9 @@ export class Dependencies {
    */
   async step(idleMs: number): Promise<number> {
     const store = await this.#env.connection.store()
-    const records = await store.records(DEPENDENCY, { limit: DEPENDENCIES_MAX })
-    for (const record of records) this.#hear(record)
     const now = this.#env.clock.now()
-    if (records.length < DEPENDENCIES_MAX) this.#forget(new Set(records.map(({ id }) => id)), now)
+    await this.#listen(store, now)
+    this.#forget(now)
     let isInUse = false
     for (const entry of this.#entries.values()) {
       const isShut = entry.dependency.circuit !== 'closed'
@@ -178,13 +158,36 @@ export class Dependencies {
       }
       if (isShut || now - entry.usedAt < IN_USE_MS) isInUse = true
     }
-    return isInUse ? Math.min(LOOK_MS, idleMs) : idleMs
+    if (isInUse) return Math.min(LOOK_MS, idleMs)
+    return this.#walkedTo === '' ? idleMs : Math.min(WALK_MS, idleMs)
   }
 
-  /** Forgets dependencies whose record was pruned and that this process has not used for long. */
-  #forget(stored: ReadonlySet<string>, now: number): void {
-    for (const [id, { version, usedAt }] of this.#entries) {
-      if (version > 0 && !stored.has(id) && now - usedAt >= FORGOTTEN_MS) this.#entries.delete(id)
+  /**
+   * Reads the decisions of other processes. If there are very many dependencies, those that this process uses or holds
+   * back are read each time, and the others in turns.
+   */
+  async #listen(store: Store, now: number): Promise<void> {
+    const from = this.#walkedTo
+    const records = await store.records(DEPENDENCY, { from, limit: RECORDS_AT_ONCE })
+    for (const record of records) this.#hear(record)
+    const last = records.length < RECORDS_AT_ONCE ? undefined : records.at(-1)!.id
+    this.#walkedTo = last === undefined ? '' : `${last}\u0001`
+    if (from === '' && last === undefined) return
+    const read = new Set(records.map(({ id }) => id))
+    const ids = [...this.#entries.values()].flatMap(({ id, dependency, usedAt }) =>
+      read.has(id) || (dependency.circuit === 'closed' && now - usedAt >= IN_USE_MS) ? [] : id,
+    )
+    for (let first = 0; first < ids.length; first += RECORDS_AT_ONCE) {
+      const some = ids.slice(first, first + RECORDS_AT_ONCE)
+      for (const record of await store.records(DEPENDENCY, { ids: some })) this.#hear(record)
+    }
+  }
+
+  /** The state of a dependency that is used again is read first, so nothing is lost. */
+  #forget(now: number): void {
+    for (const [id, { dependency, usedAt, asks, isWriteDue, isAnswering }] of this.#entries) {
+      const isIdle = asks.length === 0 && !isWriteDue && !isAnswering
+      if (isIdle && dependency.circuit === 'closed' && now - usedAt >= FORGOTTEN_MS) this.#entries.delete(id)
     }
   }
 
@@ -250,6 +253,8 @@ export class Dependencies {
     if (known && version <= known.version) return
     const [dependency] = bodyOf<Dependency>({ body })
     if (!dependency) return
+    // Most dependencies work, and most of them are used by other processes.
+    if (!known && dependency.circuit === 'closed') return
     const entry = known ?? this.#entry(id, dependency)
     entry.isCurrent = true
     this.#became(entry, dependency, version)
@@ -361,14 +366,3 @@ export class Dependencies {
 }
 
 const named = ({ key: dependency, tenantId }: DependencyName) => ({ dependency, tenantId })
-
-const hasSeen = ({ ok, failed, first, retry }: Seen): boolean => ok + failed + first + retry > 0
-
-/** The write failed, so the observations go with the next one. */
-function giveBack(entry: KnownDependency, { ok, failed, first, retry }: Seen, throttleMs: number): void {
-  entry.unwritten.ok += ok
-  entry.unwritten.failed += failed
-  entry.unwritten.first += first
-  entry.unwritten.retry += retry
-  entry.throttleMs = Math.max(entry.throttleMs, throttleMs)
-}

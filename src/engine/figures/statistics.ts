@@ -8,7 +8,7 @@ import { present } from '../../core/values/present.js'
 import { about, type Infer, integer, named, number } from '../../core/values/schema.js'
 import { listOf, view } from '../../core/values/shape.js'
 import { timestamp } from '../../core/values/time.js'
-import type { Count, JobFilter, Store } from '../../store/store.js'
+import type { Count, JobFilter, QueueRecord, Store } from '../../store/store.js'
 import { ALERT_TAG, countsOf, DEAD_MAX } from '../alerts/readings.js'
 import type { Environment } from '../client/environment.js'
 import { unhandledJobs, unhandledView } from '../jobs/handlers.js'
@@ -100,11 +100,12 @@ export async function readStats(env: Environment): Promise<FleetStats> {
     to: now + MINUTE_MS,
     max: RECORDS_MAX,
   })
+  const queues = await store.queues()
   const [jobs, totals, retryRate, backlog, workers, unhandled] = await Promise.all([
-    readPhases(store),
+    readPhases(store, queues),
     readTotals(store, now),
     readRetryRate(store, now),
-    readBacklog(store, now),
+    readBacklog(store, queues, now),
     readWorkers(store, now),
     unhandledJobs(store, now),
   ])
@@ -121,10 +122,10 @@ export async function readStats(env: Environment): Promise<FleetStats> {
   }
 }
 
-async function readPhases(store: Store): Promise<FleetStats['jobs']> {
+async function readPhases(store: Store, queues: readonly QueueRecord[]): Promise<FleetStats['jobs']> {
   const count = (filter: JobFilter): Promise<Count> => store.count(filter, COUNT_CAP, 10 * COUNT_CAP)
   const [waiting, running, succeeded, dead, cancelled] = await Promise.all([
-    readWaiting(store, count),
+    readWaiting(store, queues.length, count),
     count({ state: 'running' }),
     count({ state: 'succeeded' }),
     count({ state: 'dead' }),
@@ -139,9 +140,10 @@ async function readPhases(store: Store): Promise<FleetStats['jobs']> {
  */
 async function readWaiting(
   store: Store,
+  queues: number,
   count: (filter: JobFilter) => Promise<Count>,
 ): Promise<Record<WaitingPhase, Count>> {
-  const isMany = (await store.queues()).length > CENSUS_QUEUES_MAX
+  const isMany = queues > CENSUS_QUEUES_MAX
   const census = isMany ? [] : await store.census({ cap: COUNT_CAP })
   const of = async (phase: WaitingPhase): Promise<Count> =>
     isMany ? count({ phase }) : sumOf(census.map(queue => queue[phase]))
@@ -187,17 +189,18 @@ async function readRetryRate(store: Store, now: number): Promise<number | undefi
   return retryRateOf({ first, retry })
 }
 
-async function readBacklog(store: Store, now: number): Promise<Pick<FleetStats, 'deadLetters' | 'oldestDueAgeMs'>> {
-  const [backlog, queues] = await Promise.all([
-    store.backlog({ exceptTag: ALERT_TAG, deadMax: DEAD_MAX }),
-    store.queues(),
-  ])
+async function readBacklog(
+  store: Store,
+  queues: readonly QueueRecord[],
+  now: number,
+): Promise<Pick<FleetStats, 'deadLetters' | 'oldestDueAgeMs'>> {
+  const backlog = await store.backlog({ exceptTag: ALERT_TAG, deadMax: DEAD_MAX })
   const paused = new Set(queues.filter(queue => queue.paused).map(({ name }) => name))
   const due = backlog.flatMap(({ queue, dueAt }) => (dueAt === undefined || paused.has(queue) ? [] : dueAt))
   const dead = backlog.reduce((sum, queue) => sum + queue.dead, 0)
   return {
     deadLetters: { value: dead, relation: dead < DEAD_MAX ? 'exact' : 'at-least' },
-    ...(due.length > 0 && { oldestDueAgeMs: Math.max(0, now - Math.min(...due)) }),
+    ...(due.length > 0 && { oldestDueAgeMs: Math.max(0, now - due.reduce((a, b) => Math.min(a, b))) }),
   }
 }
 

@@ -44,6 +44,9 @@ const MINUTES_KEPT_MS = 47 * HOUR_MS
 const RANGE_MAX_MS = 7 * DAY_MS
 const COUNTS_MAX = 20_000
 const RECORDS_MAX = 2_000
+/** The errors with most failures; also the queues, names and tenants of each. */
+export const ERRORS_MAX = 500
+const TRAITS_MAX = 100
 const COUNT_CAP = 10_000
 const LOOK_AT = 100_000
 
@@ -135,27 +138,32 @@ async function readErrors(
   ])
   const earlier = new Map(before.errors.map(({ fingerprint, failures }) => [fingerprint, failures]))
   const data = await Promise.all(
-    inside.errors.map(async ({ tenants, byTenant: _, by, points, ...error }): Promise<ErrorFacts> => {
-      const { fingerprint } = error
-      const groups = (
-        await store.records(ERROR_GROUP, { from: fingerprint, to: `${fingerprint}A`, limit: RECORDS_MAX })
-      ).flatMap(bodyOf<ErrorGroup>)
-      const seen = groups.filter(
-        group => group.fingerprint === fingerprint && (tenantId === undefined || group.tenantId === tenantId),
-      )
-      return {
-        ...error,
-        before: earlier.get(fingerprint) ?? 0,
-        firstAt: points[0]?.at ?? from,
-        queues: Object.keys(by.queue),
-        names: Object.keys(by.name),
-        ...(seen.length > 0 && { firstSeen: Math.min(...seen.map(({ firstSeen }) => firstSeen)) }),
-        ...present({ tenants: tenantId === undefined && tenants.length > 0 ? tenants : undefined }),
-      }
-    }),
+    inside.errors
+      .slice(0, ERRORS_MAX)
+      .map(async ({ tenants, byTenant: _, by, points, ...error }): Promise<ErrorFacts> => {
+        const { fingerprint } = error
+        const groups = (
+          await store.records(ERROR_GROUP, { from: fingerprint, to: `${fingerprint}A`, limit: RECORDS_MAX })
+        ).flatMap(bodyOf<ErrorGroup>)
+        const seen = groups.filter(
+          group => group.fingerprint === fingerprint && (tenantId === undefined || group.tenantId === tenantId),
+        )
+        return {
+          ...error,
+          before: earlier.get(fingerprint) ?? 0,
+          firstAt: points[0]?.at ?? from,
+          queues: Object.keys(by.queue).slice(0, TRAITS_MAX),
+          names: Object.keys(by.name).slice(0, TRAITS_MAX),
+          ...(seen.length > 0 && { firstSeen: Math.min(...seen.map(({ firstSeen }) => firstSeen)) }),
+          ...present({
+            tenants: tenantId === undefined && tenants.length > 0 ? tenants.slice(0, TRAITS_MAX) : undefined,
+          }),
+        }
+      }),
   )
   const failed = inside.errors.reduce((sum, { failures }) => sum + failures, 0)
-  return { data, failed, isWhole: inside.isWhole && before.isWhole }
+  const isWhole = inside.isWhole && before.isWhole && inside.errors.length <= ERRORS_MAX
+  return { data, failed, isWhole }
 }
 
 /** Alerts and workers belong to the fleet, so a tenant sees only its own circuits. */

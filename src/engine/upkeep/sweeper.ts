@@ -4,6 +4,7 @@ import { eventJob } from '../../core/job/event.js'
 import type { Job, StoredError } from '../../core/job/job.js'
 import { neverBegan, type Outcome } from '../../core/job/lifecycle.js'
 import type { Policy } from '../../core/policy/policy.js'
+import { isInternal } from '../../core/queue/internal.js'
 import { ChronosError } from '../../core/values/error.js'
 import type { ExpiredJob, Store } from '../../store/store.js'
 import type { JobDefinition } from '../client/definition.js'
@@ -192,7 +193,9 @@ export class Sweeper {
       startedAt: job.startedAt ?? now,
       definition: this.#definitionOf(job.name),
     }
-    const outcome: LostOutcome = { kind: 'lost', alone: job.alone, hadHandler, error: vanished(job) }
+    // What Chronos runs itself, such as a delivery, crashes no worker, and must not end as poison.
+    const alone = job.alone && !isInternal(job.queue)
+    const outcome: LostOutcome = { kind: 'lost', alone, hadHandler, error: vanished(job) }
     return decideEnd(this.#env, run, outcome, now)
   }
 

@@ -71,9 +71,15 @@ export interface Wave {
   readonly due: number
   /** Jobs that fall due after the window, whether they have run or not. */
   readonly beyond: Count
-  /** Whether every matching job was read. */
+  /** Whether every matching job was read: there were no more than `lookAt`, in no more than `LINES_MAX` queues and priorities. */
   readonly complete: boolean
 }
+
+/**
+ * The maximum number of queues and priorities with waiting jobs that a `wave` or a forecast looks at, in the order of
+ * their names.
+ */
+export const LINES_MAX = 5_000
 
 const LINES_LOOK_AT = 20_000
 const LINE_LOOK_AT_MIN = 1_000

@@ -17,7 +17,7 @@ export interface WaitingRequest {
   readonly exceptQueue?: string
   /**
    * The maximum number of jobs to read: the first by due time, of the dependency if it is given, otherwise of each queue
-   * and priority (`waitingLine`).
+   * and priority (`waitingLine`), of which `LINES_MAX` are looked at.
    */
   readonly lookAt: number
   /** The maximum number of groups; the largest are returned. */

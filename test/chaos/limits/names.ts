@@ -1,9 +1,12 @@
 import { createChronos, defineJob, fixed } from '../../../src/index.js'
-import { onSqlite } from '../places.js'
-import type { Scenario } from '../scenario.js'
+import { patiently, pause } from '../pause.js'
+import { onPostgres, onSqlite } from '../places.js'
+import type { Scenario, Size } from '../scenario.js'
+import type { Verdict } from '../verdict.js'
 import { boundsText, FloodedServer } from './flooded-server.js'
 
 const BATCH = 5_000
+const LOOK_MS = 200
 const REQUESTS = 3
 const BOUNDS = { memoryMb: 500, answerMs: 3_000 }
 const ANSWER_BYTES_MAX = 1024 ** 2
@@ -11,9 +14,22 @@ const ANSWER_BYTES_MAX = 1024 ** 2
 /** Every list and figure that grows with the number of names. */
 const PATHS = [
   '/api/v1/queues',
+  '/api/v1/queues?limit=200',
+  '/api/v1/queues/queue-7',
+  '/api/v1/queues/queue-7/retry-wave',
   '/api/v1/stats',
+  '/api/v1/stats/series',
+  '/api/v1/forecast',
+  '/api/v1/incident',
+  '/api/v1/alerts',
+  '/api/v1/names',
+  '/api/v1/names/failing',
+  '/api/v1/system',
   '/api/v1/circuits',
+  '/api/v1/circuits?limit=200',
+  '/api/v1/dead',
   '/api/v1/dead/groups',
+  '/api/v1/dead/groups?limit=200',
   '/api/v1/jobs',
   '/api/v1/jobs?tag=tag-7',
   '/api/v1/jobs?tenantId=tenant-7',
@@ -43,35 +59,45 @@ async function fill(store: string, names: number): Promise<void> {
     }))
   }
   const worker = chronos.work([failing as never], { concurrency: 200, signals: false })
-  while ((await chronos.jobs.count({ name: 'failing', state: ['waiting', 'running'] })).value > 0) {
-    await new Promise(resolve => setImmediate(resolve))
-  }
+  const live = () => chronos.jobs.count({ name: 'failing', state: ['waiting', 'running'] })
+  while ((await patiently(live)).value > 0) await pause(LOOK_MS)
   await worker.stop()
 }
 
-export const manyNames: Scenario = {
-  name: 'many queues, dependencies, tenants, error groups and tags',
+async function askForAll(store: string, { names = 0 }: Size, verdict: Verdict): Promise<void> {
+  await fill(store, names)
+  verdict.count('names', names)
+  const server = await FloodedServer.start(store)
+  try {
+    for (const path of PATHS) {
+      const { status, bytes, ms } = await server.get(path, REQUESTS)
+      verdict.count('requests', REQUESTS)
+      verdict.count(`${path}, ms`, Math.round(ms))
+      const fits = status === 200 && bytes <= ANSWER_BYTES_MAX
+      verdict.expect(fits, 'requests are answered within their bounds', () => `${path}: ${status}, ${bytes} bytes`)
+    }
+    await server.judge(verdict, BOUNDS)
+  } finally {
+    await server.stop()
+  }
+}
+
+const common = {
   about: 'A store has 100,000 of each. Every list and figure of a server with a heap of 512 MB is asked for.',
   bounds: boundsText(BOUNDS, 'each answer at most 1 MiB'),
   slice: { names: 500 },
   full: { names: 100_000 },
-  coverage: ({ names = 0 }) => ({ names, requests: PATHS.length * REQUESTS }),
-  run: ({ names = 0 }, verdict) =>
-    onSqlite(async ({ store }) => {
-      await fill(store, names)
-      verdict.count('names', names)
-      const server = await FloodedServer.start(store)
-      try {
-        for (const path of PATHS) {
-          const { status, bytes, ms } = await server.get(path, REQUESTS)
-          verdict.count('requests', REQUESTS)
-          verdict.count(`${path}, ms`, Math.round(ms))
-          const fits = status === 200 && bytes <= ANSWER_BYTES_MAX
-          verdict.expect(fits, 'requests are answered within their bounds', () => `${path}: ${status}, ${bytes} bytes`)
-        }
-        await server.judge(verdict, BOUNDS)
-      } finally {
-        await server.stop()
-      }
-    }),
+  coverage: ({ names = 0 }: Size) => ({ names, requests: PATHS.length * REQUESTS }),
+}
+
+export const manyNamesOnSqlite: Scenario = {
+  name: 'many queues, dependencies, tenants, error groups and tags on SQLite',
+  ...common,
+  run: (size, verdict) => onSqlite(({ store }) => askForAll(store, size, verdict)),
+}
+
+export const manyNamesOnPostgres: Scenario = {
+  name: 'many queues, dependencies, tenants, error groups and tags on PostgreSQL',
+  ...common,
+  run: (size, verdict) => onPostgres(({ store }) => askForAll(store, size, verdict)),
 }

@@ -1,3 +1,4 @@
+import { DELIVERIES } from '../../../src/core/webhook/webhook.js'
 import type { Ledger } from '../ledger.js'
 import type { Verdict } from '../verdict.js'
 import type { Joined } from './joined.js'
@@ -61,10 +62,23 @@ export function checkMessages(
     for (let generation = 1; generation <= job.generation; generation++) {
       const type = generation < job.generation || job.state === 'dead' ? 'job.dead' : `job.${job.state}`
       const ids = messages.get(`${job.id} ${generation} ${type}`)?.size ?? 0
-      const text = (): string => `${ids} messages ${type} of ${job.id}, generation ${generation}`
+      const text = (): string =>
+        `${ids} messages ${type} of ${job.id}, generation ${generation}; ${deliveriesOf(job.id, joined)}`
       verdict.expect(ids === 1, 'each end of a job sends one webhook message', text)
     }
   }
+}
+
+/** The deliveries about a job, each with its end and its runs. */
+function deliveriesOf(id: string, joined: ReadonlyMap<string, Joined>): string {
+  const about = [...joined.values()].filter(
+    ({ job }) => job.queue === DELIVERIES && JSON.stringify(job.payload).includes(id),
+  )
+  const texts = about.map(({ job, rows }) => {
+    const end = `${job.state}${job.reason === undefined ? '' : ` (${job.reason})`}`
+    return `delivery ${job.id} is ${end} after ${rows.map(({ status }) => status).join(', ')}`
+  })
+  return texts.length === 0 ? 'it has no delivery' : texts.join('; ')
 }
 
 /** A generation above the first needs a redrive that the operator started. */

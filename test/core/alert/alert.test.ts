@@ -1,5 +1,12 @@
 import { describe, expect, it } from 'vitest'
-import { type Alert, advance, alertId, type Notice, notificationOf } from '../../../src/core/alert/alert.js'
+import {
+  type Alert,
+  advance,
+  alertId,
+  type Notice,
+  notificationOf,
+  relevantReadings,
+} from '../../../src/core/alert/alert.js'
 import type { RuleName } from '../../../src/core/alert/rules.js'
 import { type AlertRule, DEFAULT_RULES, parseRules, viewRule } from '../../../src/core/alert/settings.js'
 import { isSilenced, parseSilence } from '../../../src/core/alert/silence.js'
@@ -264,5 +271,27 @@ describe('a silence', () => {
     [{ hours: 2 }, 'unknown key "hours"'],
   ])('refuses %j', (input, words) => {
     expect(() => silence(input)).toThrow(words)
+  })
+})
+
+describe('relevant readings', () => {
+  const rule = { ...ruleOf('dead-letters'), fire: 1 }
+  const readings = Array.from({ length: 1_000 }, (_, number) => ({
+    labels: { queue: `q${number}` },
+    value: number < 500 ? 0 : 2,
+    summary: '',
+  }))
+  const of = (queue: string): string => alertId(rule.name, { queue })
+  const known = new Map([[of('q3'), { labels: { queue: 'q3' } }]])
+
+  it('are those of known alerts, and as many new ones as there is room for', () => {
+    const { seen, isFull } = relevantReadings(rule, readings, known, 2)
+    expect([...seen.keys()]).toEqual([of('q3'), of('q500'), of('q501')])
+    expect(isFull).toBe(true)
+  })
+
+  it('are all that could fire, if there is room', () => {
+    const { seen, isFull } = relevantReadings(rule, readings, known, 500)
+    expect([seen.size, isFull]).toEqual([501, false])
   })
 })

@@ -145,6 +145,12 @@ describe('redrive', () => {
     expect([0, 1, 2].map(index => rule(JOBS.dead, NOW, index)?.runAt)).toEqual([NOW + 10, NOW + 21, NOW])
   })
 
+  it('refuses a job that has died again since the redrive began', () => {
+    const rule = redrive({ redriveId: 'r1', endedBy: NOW })
+    expect(rule({ ...JOBS.dead, redriveId: 'r2', finishedAt: NOW + 1 }, NOW + 2, 0)).toBeUndefined()
+    expect(rule({ ...JOBS.dead, finishedAt: NOW }, NOW + 2, 0)).toMatchObject({ state: 'waiting', redriveId: 'r1' })
+  })
+
   it.each(STATES)('leaves a %s job unchanged that the same redrive has started', state => {
     const job: Job = { ...JOBS[state], redriveId: 'r1' }
     expect(redrive({ redriveId: 'r1' })(job, NOW, 0)).toBe(job)

@@ -1,9 +1,12 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { Writable } from 'node:stream'
 import { describe, expect, it } from 'vitest'
 import { fixed } from '../../../src/core/policy/builders.js'
 import { defineJob } from '../../../src/engine/client/definition.js'
-import { defaultLog } from '../../../src/engine/client/log.js'
+import { backgroundStream, defaultLog, linesWritten } from '../../../src/engine/client/log.js'
 import { testChronos } from '../../../src/testing.js'
+import { temporaryFolder } from '../../support/process.js'
 import { codeOf, readTree } from '../../support/tree.js'
 
 type Line = Readonly<Record<string, unknown>>
@@ -27,6 +30,18 @@ function logged(environment: NodeJS.ProcessEnv = {}) {
 }
 
 const HOSTILE = 'no\n{"level":50,"event":"job.dead","msg":"forged"}\r\u001b[2K\u001b[1A\u009b31m\u2028'
+
+it('has written every line, in order, before a process exits after a signal', async () => {
+  using folder = temporaryFolder()
+  const path = join(folder.path, 'log')
+  const log = defaultLog({ CHRONOS_LOG_FORMAT: 'json' }, backgroundStream(path))
+  const numbers = Array.from({ length: 5_000 }, (_, number) => number)
+  for (const number of numbers) log.info({ number }, 'a line')
+  await linesWritten()
+  const lines = readFileSync(path, 'utf8').trim().split('\n')
+  expect(lines.map(line => (JSON.parse(line) as Line)['number'])).toEqual(numbers)
+  await linesWritten()
+})
 
 describe('what is not logged', () => {
   it.each([

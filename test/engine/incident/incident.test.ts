@@ -4,6 +4,7 @@ import { fixed } from '../../../src/core/policy/builders.js'
 import type { Clock } from '../../../src/core/values/clock.js'
 import { defineJob } from '../../../src/engine/client/definition.js'
 import { eventWrites, FLEET_EVENT } from '../../../src/engine/incident/events.js'
+import { ERRORS_MAX } from '../../../src/engine/incident/incident.js'
 import type { Store } from '../../../src/store/store.js'
 import { testChronos } from '../../../src/testing.js'
 import { STORES } from '../../support/stores.js'
@@ -29,6 +30,26 @@ const mail = defineJob({
 
 describe.each(STORES)('the incident report on %s', (_, store) => {
   const work = { queues: ['default', 'payments'], build: 'v7' }
+
+  it('lists the errors with most failures if there are very many, and says so', async () => {
+    const odd = defineJob({
+      name: 'odd',
+      retry: fixed({ delay: '1s', maxRetries: 0, jitter: 'none' }),
+      async run() {
+        throw new Error('no')
+      },
+    })
+    await using t = testChronos({ jobs: [odd], store, work: { ...work, concurrency: 100 } })
+    const numbers = Array.from({ length: ERRORS_MAX + 20 }, (_, number) => number)
+    await t.enqueueMany(odd as never, numbers, number => ({ fingerprint: `error-${number}` }))
+    await t.enqueueMany(odd as never, [1, 2], () => ({ fingerprint: 'frequent' }))
+    await t.advance('1m')
+    const report = await t.chronos.incident({})
+    expect(report.errors).toHaveLength(ERRORS_MAX)
+    expect(report.errors.find(({ fingerprint }) => fingerprint === 'frequent')).toMatchObject({ failures: 2 })
+    expect(report.outcomes.failed).toBe(numbers.length + 2)
+    expect(report.complete).toBe(false)
+  })
 
   it('has a change by its time, also if its id is ahead because the clock was set back', async () => {
     let opened: Store | undefined

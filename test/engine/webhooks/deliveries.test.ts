@@ -1,9 +1,14 @@
 import { pino } from 'pino'
 import { describe, expect, test } from 'vitest'
+import { STRIKES_MAX } from '../../../src/core/job/lifecycle.js'
 import { list } from '../../../src/core/policy/builders.js'
+import { mergePolicies } from '../../../src/core/policy/policy.js'
+import { PRESETS } from '../../../src/core/policy/presets.js'
+import type { Clock } from '../../../src/core/values/clock.js'
 import { DELIVERIES } from '../../../src/core/webhook/webhook.js'
 import { ENDPOINT_CONCURRENCY } from '../../../src/engine/webhooks/endpoint-limiter.js'
 import { verifyWebhook } from '../../../src/engine/webhooks/signature.js'
+import type { Store } from '../../../src/store/store.js'
 import { STORES } from '../../support/stores.js'
 import { good, type Postbox, postbox, quiet, webhookChronos } from './postbox.js'
 
@@ -70,6 +75,39 @@ describe.each(STORES)('deliveries on %s', (_, store) => {
     expect(Date.parse(delivery!.lockedUntil!) - t.now().getTime()).toBe(7_000)
     await t.close()
     await sending
+  })
+
+  test('never end as poison, however often they were all that a crashed worker ran', async () => {
+    await using box = await postbox()
+    let opened: Store | undefined
+    const open = (clock: Clock): Store => {
+      opened = store(clock)
+      return opened
+    }
+    await using t = webhookChronos({ store: open })
+    await t.chronos.webhooks.create({ url: box.url, events: EVENTS })
+    const pause = (paused: boolean): Promise<unknown> => opened!.setQueue(DELIVERIES, { paused })
+    await pause(true)
+    await opened!.putPolicies([{ id: 'p', policy: JSON.stringify(mergePolicies(PRESETS.webhook)) }])
+    await t.enqueue(good)
+    await t.advance('1m')
+    for (let crashes = 1; crashes <= STRIKES_MAX; crashes++) {
+      const request = { token: `t${crashes}`, queues: [DELIVERIES], limit: 1, leaseMs: 1_000 }
+      await pause(false)
+      const claim = await opened!.claim({
+        ...request,
+        workerId: `crashed ${crashes}`,
+        policyIds: { [DELIVERIES]: 'p' },
+      })
+      await opened!.begin(claim.jobs.map(({ id, token }) => ({ id, token })))
+      await pause(true)
+      expect(claim.jobs).toHaveLength(1)
+      await t.advance('10m')
+    }
+    await pause(false)
+    await t.advance('10m')
+    await quiet(t)
+    expect(box.heard).toHaveLength(1)
   })
 
   test('R34: name the job that they report in their log lines', async () => {

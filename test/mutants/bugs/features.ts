@@ -132,8 +132,15 @@ export const FEATURE_BUGS: readonly Mutant[] = [
     name: 'a redrive whose jobs do not name it',
     from: 82,
     file: REDRIVER,
-    find: 'redriveJobs({ redriveId: redrive.id })',
+    find: 'redriveJobs({ redriveId: redrive.id, endedBy: redrive.createdAt })',
     replace: 'redriveJobs({})',
+  },
+  {
+    name: 'a late redrive of a job that has died again',
+    from: 41438,
+    file: REDRIVER,
+    find: 'redriveJobs({ redriveId: redrive.id, endedBy: redrive.createdAt })',
+    replace: 'redriveJobs({ redriveId: redrive.id })',
   },
   // Effects
   {

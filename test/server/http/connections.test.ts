@@ -46,6 +46,12 @@ test('requests that are sent without waiting for a response are answered one aft
   expect(answers.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 200', 'HTTP/1.1 200', 'HTTP/1.1 404', 'HTTP/1.1 200'])
 })
 
+test('a connection is kept for longer than load balancers keep it', async () => {
+  await using server = await listening()
+  const { headers } = await fetch(`${server.url}/healthz`)
+  expect(headers.get('keep-alive')).toBe('timeout=65')
+})
+
 test('a client that sends many requests and waits for no response is disconnected', async () => {
   await using server = await listening()
   const socket = ask(server.port, get('/api/v1/jobs').repeat(50))

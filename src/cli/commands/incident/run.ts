@@ -10,7 +10,9 @@ export function incidentText(report: IncidentReport, style: Style): string {
   const title = `${shortTime(from)} to ${shortTime(to)} UTC${tenantId === undefined ? '' : `, tenant ${tenantId}`}`
   const notes = [
     ...(hasActions ? [] : ['Changes by operators are left out: only admins may read the audit log.']),
-    ...(complete ? [] : ['There is too much to read: the oldest is left out. Choose a shorter range.']),
+    ...(complete
+      ? []
+      : ['There is too much to read: the oldest, and the rarest errors, are left out. Choose a shorter range.']),
   ]
   const parts = [
     `${paint(title, 'strong', style)}\n${[...summary, ...notes].map(line => hang('', 0, line, style)).join('')}`,

@@ -26,6 +26,11 @@ const GONE = unavailable(({ location }, reason) => `${location} closed the conne
 const LOGIN = unavailable(
   ({ location }, reason) => `${location} rejected the login (${reason}); check user, password and pg_hba.conf`,
 )
+const POOL_BUSY = unavailable(
+  ({ location }) =>
+    `${location}: all connections of this process were in use for too long, because the server is slow or does not ` +
+    'answer; retry, or allow more with `connections.max`',
+)
 const UNREACHABLE = unavailable(
   ({ location }, reason) =>
     `${location} can't be reached (${reason}); check that the server is running and that the address is correct`,
@@ -142,8 +147,14 @@ export function wasRefused(error: unknown): boolean {
   return error instanceof ChronosError ? error.details?.['sqlState'] !== undefined : sqlState(error) !== undefined
 }
 
+/** Every connection of the process was in use for as long as the caller waited. */
+export function isPoolBusy(error: unknown): boolean {
+  return error instanceof Error && error.message.startsWith('timeout exceeded when trying to connect')
+}
+
 /** The connection could not be established, so nothing was sent. */
 export function connectFailure(error: unknown, site: Site): unknown {
+  if (isPoolBusy(error)) return chronosError(POOL_BUSY, error, site)
   const known = failure(error, site)
   return known instanceof ChronosError ? known : chronosError(UNREACHABLE, error, site)
 }

@@ -14,6 +14,7 @@ import {
 import {
   connectFailure,
   failure,
+  isPoolBusy,
   lostConnection,
   lostRace,
   lostStatement,
@@ -44,6 +45,8 @@ const IDLE_MS = 60_000
 /** If the server does not end a statement in this many times its timeout, the socket is destroyed. */
 const DEADLINE_SHARE = 1.5
 const TRIES_MAX = 5
+/** How often a call waits for the time of a statement until one of the connections is free. */
+const WAITS_MAX = 6
 
 /** Settings added to those of the caller. */
 const OURS = { keepAlive: true, pipeline: true, fallback_application_name: 'chronos' } as const
@@ -83,6 +86,8 @@ export class Database implements Site {
   /** Notifications in flight, by the connection that is reserved for them. */
   readonly #notifications = new Map<PgClient, Promise<void>>()
   readonly #sharedReads: SharedReads
+  /** The number of calls that were answered. */
+  readonly #answered: Record<Lane, number> = { control: 0, work: 0 }
   #keepsStatements = true
   #location = 'PostgreSQL'
   #opening: Promise<Opened> | undefined
@@ -232,7 +237,9 @@ export class Database implements Site {
     const deadline = this.clock.timer(statementMs * DEADLINE_SHARE, () => client.connection?.stream.destroy())
     let broken = false
     try {
-      return await act(client)
+      const answer = await act(client)
+      this.#answered[lane]++
+      return answer
     } catch (error) {
       const origin = error instanceof ChronosError ? error.cause : error
       broken = lostConnection(origin) || needsAnotherConnection(origin)
@@ -249,12 +256,17 @@ export class Database implements Site {
     }
   }
 
+  /** While other calls get their answers, the server is reachable, and this call waits for its turn. */
   async #checkOut(lane: Lane): Promise<PgPoolClient> {
     const pools = await this.#open()
-    try {
-      return await pools[lane].connect()
-    } catch (error) {
-      throw connectFailure(error, this)
+    for (let waits = 1; ; waits++) {
+      const answered = this.#answered[lane]
+      try {
+        return await pools[lane].connect()
+      } catch (error) {
+        const mayWait = isPoolBusy(error) && this.#answered[lane] > answered
+        if (!mayWait || waits === WAITS_MAX) throw connectFailure(error, this)
+      }
     }
   }
 

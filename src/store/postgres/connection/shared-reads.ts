@@ -10,6 +10,8 @@ interface Asked {
 
 /** One transaction has at most this many reads, so that none waits long for the others. */
 const SHARED_MAX = 20
+/** A read with more rows takes long, such as one of all queues in a store with very many of them. */
+const SHORT_ROWS_MAX = 1_000
 
 /**
  * Short reads that are requested at the same moment share a transaction. The loops of an idle process wake together and
@@ -18,6 +20,8 @@ const SHARED_MAX = 20
 export class SharedReads {
   readonly #clock: Clock
   readonly #send: (statements: readonly Statement[]) => Promise<Row[][]>
+  /** Statements whose last answer was long: they are sent alone, so that no other read waits for them. */
+  readonly #long = new Set<string>()
   #asked: Asked[] = []
 
   constructor(clock: Clock, send: (statements: readonly Statement[]) => Promise<Row[][]>) {
@@ -27,7 +31,9 @@ export class SharedReads {
 
   read(statement: Statement): Promise<Row[]> {
     return new Promise((resolve, reject) => {
-      if (this.#asked.push({ statement, resolve, reject }) === 1) this.#clock.soon(() => this.#flush())
+      const asked = { statement, resolve, reject }
+      if (this.#long.has(statement.sql)) void this.#answer([asked])
+      else if (this.#asked.push(asked) === 1) this.#clock.soon(() => this.#flush())
     })
   }
 
@@ -41,7 +47,12 @@ export class SharedReads {
   async #answer(asked: readonly Asked[]): Promise<void> {
     try {
       const results = await this.#send(asked.map(({ statement }) => statement))
-      for (const [index, { resolve }] of asked.entries()) resolve(results[index]!)
+      for (const [index, { statement, resolve }] of asked.entries()) {
+        const rows = results[index]!
+        if (rows.length > SHORT_ROWS_MAX) this.#long.add(statement.sql)
+        else this.#long.delete(statement.sql)
+        resolve(rows)
+      }
     } catch (error) {
       if (asked.length > 1 && wasRefused(error)) for (const one of asked) void this.#answer([one])
       else for (const { reject } of asked) reject(error)

@@ -5,6 +5,7 @@ import {
   censusDraft,
   censusOf,
   countOf,
+  LINES_MAX,
   lineCap,
   type QueueCensus,
   type Wave,
@@ -16,7 +17,7 @@ import { queues } from '../connection/settings.js'
 import { isLimited, nextLevel, ofBoth } from './both-indexes.js'
 
 /** Walks the index from one queue and priority with waiting jobs to the next; `$1` limits it to one queue. */
-export const LEVELS = `
+const levels = (limit: string): string => `
   WITH RECURSIVE clock AS MATERIALIZED (SELECT @now_ms() AS now),
   level AS (
     (${nextLevel(`queue >= coalesce($1::text, '')`)})
@@ -26,7 +27,11 @@ export const LEVELS = `
     ) AS next
     WHERE $1::text IS NULL OR level.queue = $1::text
   ),
-  own AS (SELECT * FROM level WHERE $1::text IS NULL OR queue = $1::text)`
+  own AS MATERIALIZED (SELECT * FROM level WHERE $1::text IS NULL OR queue = $1::text ${limit})`
+
+const EVERY = levels('')
+/** The walk ends early where there are very many queues; then there is one line more than `LINES_MAX`. */
+export const LEVELS = levels(`LIMIT ${LINES_MAX + 1}`)
 
 /** Every priority of the queues `$1`. */
 const ASKED = `
@@ -64,7 +69,7 @@ export async function census(db: Database, { queues: asked, cap }: CensusRequest
   const known = (await queues(db)).filter(({ name }) => wanted?.has(name) ?? true)
   const drafts = new Map(known.map(queue => [queue.name, censusDraft(queue)]))
   const most = lineCap(cap, known.length)
-  const sql = `${wanted ? ASKED : LEVELS} ${WAITING}`
+  const sql = `${wanted ? ASKED : EVERY} ${WAITING}`
   const lines = await db.read<WaitingRow>(sql, wanted ? texts([...drafts.keys()]) : null, most + 1)
   for (const [name, , isDue, looked, again, held] of lines) {
     const draft = drafts.get(fromText(name))
@@ -88,7 +93,7 @@ const COMING = `${LEVELS}
   UNION ALL SELECT now, NULL, NULL, 0 FROM clock`
 
 const AROUND = `${LEVELS}
-  SELECT due.looked, due.again, beyond.count
+  SELECT due.looked, due.again, beyond.count, (SELECT count(*) FROM own) > ${LINES_MAX}
   FROM
     (SELECT count(*)::int AS looked, (count(*) FILTER (WHERE attempt > 0))::int AS again FROM (
       SELECT line.attempt FROM clock, own, ${line('j.run_at <= clock.now', '$2')} LIMIT $2) AS line) AS due,
@@ -107,13 +112,14 @@ export async function wave(db: Database, { queue, windowMs, buckets, lookAt }: W
     coming[phase][bucket]! += count
     looked += count
   }
-  const [around] = await db.read<[looked: number, again: number, beyond: number]>(AROUND, ...values)
-  const [dueLooked, due, beyond] = around!
+  type AroundRow = [looked: number, again: number, beyond: number, hasMore: boolean]
+  const [around] = await db.read<AroundRow>(AROUND, ...values)
+  const [dueLooked, due, beyond, hasMore] = around!
   return {
     from: rows[0]![0],
     ...coming,
     due,
     beyond: countOf({ value: beyond, isCut: false }, lookAt),
-    complete: looked <= lookAt && dueLooked <= lookAt,
+    complete: looked <= lookAt && dueLooked <= lookAt && !hasMore,
   }
 }

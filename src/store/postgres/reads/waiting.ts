@@ -1,4 +1,5 @@
 import { toText, toTextOrNull } from '../../columns.js'
+import { LINES_MAX } from '../../reads/census.js'
 import {
   WAITING_COLUMNS,
   WaitingDraft,
@@ -10,7 +11,6 @@ import {
   waitingSql,
 } from '../../reads/waiting.js'
 import type { Database } from '../connection/pool.js'
-import { queues } from '../connection/settings.js'
 import { ofBoth } from './both-indexes.js'
 import { LEVELS } from './census.js'
 
@@ -21,6 +21,7 @@ const LINES = `
   SELECT line.* FROM own, LATERAL (
     ${ofBoth(WAITING_COLUMNS, LINE, 'run_at', '$2')}
   ) AS line`
+const KNOWN = `${LEVELS} SELECT count(DISTINCT queue)::int, count(*)::int FROM own`
 /** How many queues and priorities have more jobs than are read. */
 const CUT_LINES = `${LEVELS}
   SELECT (SELECT now FROM clock), count(*)::int FROM own WHERE EXISTS (
@@ -43,8 +44,8 @@ const OF_DEPENDENCY = `${CLOCK} ${groupsOf(DEPENDENCY)}`
 
 export async function waiting(db: Database, request: WaitingRequest): Promise<WaitingGroups> {
   const { queue, dependency, exceptQueue, fingerprint, tenantId, retriesOnly, lookAt, limit } = request
-  const most =
-    dependency !== undefined ? lookAt : waitingLine(lookAt, queue === undefined ? (await queues(db)).length : 1)
+  const [queues, lines] = dependency === undefined && queue === undefined ? await known(db) : [1, 1]
+  const most = dependency === undefined ? waitingLine(lookAt, queues) : lookAt
   const range = [dependency === undefined ? toTextOrNull(queue) : toText(dependency), most] as const
   const only = [
     retriesOnly ?? false,
@@ -62,5 +63,11 @@ export async function waiting(db: Database, request: WaitingRequest): Promise<Wa
   const groups = new WaitingDraft()
   for (const row of rows) groups.add(waitingGroup(row))
   const [now, isCut] = cut!
-  return { now, groups: groups.largest(limit), complete: isCut === 0 && groups.size <= limit }
+  return { now, groups: groups.largest(limit), complete: isCut === 0 && lines <= LINES_MAX && groups.size <= limit }
+}
+
+/** The number of queues with waiting jobs, and of their queues and priorities. */
+async function known(db: Database): Promise<readonly [queues: number, lines: number]> {
+  const [row] = await db.read<[queues: number, lines: number]>(KNOWN, null)
+  return row!
 }

@@ -1,5 +1,5 @@
-import { PRIORITY_MAX } from '../../../core/job/job.js'
 import { toText } from '../../columns.js'
+import { LINES_MAX } from '../../reads/census.js'
 import {
   WAITING_COLUMNS,
   WaitingDraft,
@@ -12,33 +12,37 @@ import {
 } from '../../reads/waiting.js'
 import type { Connection } from '../file/connection.js'
 import type { Value } from '../file/driver.js'
-import { lanedNames, queues } from '../file/settings.js'
-import { fromHex, LANES, type Line, PLAIN } from '../rows.js'
+import { fromHex, type Line as Index } from '../rows.js'
+import { lines } from './lines.js'
 import type { Steps } from './search.js'
 
-const inLine = (line: Line): string => `FROM jobs ${line} AND queue = ? AND priority = ?`
+const inLine = (index: Index): string => `FROM jobs ${index} AND queue = ? AND priority = ?`
 const DEPENDENCY = `FROM jobs INDEXED BY jobs_dependency WHERE dependency IS NOT NULL AND state = 'waiting' AND dependency = ?`
+
+/** The number of jobs that one step reads, unless a single range has more. */
+const JOBS_AT_ONCE = 5_000
 
 interface Draft {
   readonly groups: WaitingDraft
   isCut: boolean
 }
 
-/** Reads one range of an index at a time, so that the event loop is blocked for a few milliseconds only. */
+/** Reads some ranges of an index at a time, so that the event loop is blocked for a few milliseconds only. */
 export async function waiting(steps: Steps, request: WaitingRequest, now: number): Promise<WaitingGroups> {
   const { queue, dependency, exceptQueue, lookAt, limit } = request
   const draft: Draft = { groups: new WaitingDraft(), isCut: false }
   if (dependency === undefined) {
-    const names = (await steps(queues))
-      .map(({ name }) => name)
-      .filter(name => (queue === undefined || name === queue) && name !== exceptQueue)
-    const most = waitingLine(lookAt, names.length)
-    const laned = await steps(lanedNames)
-    for (const name of names) {
-      for (const line of laned.has(toText(name)) ? ([PLAIN, LANES] as const) : ([PLAIN] as const)) {
-        for (let priority = 0; priority <= PRIORITY_MAX; priority++)
-          await steps(db => addRange(db, draft, inLine(line), [toText(name), priority], most, request, now))
-      }
+    const found = await lines(steps, queue === undefined ? undefined : toText(queue), LINES_MAX + 1)
+    draft.isCut = found.length > LINES_MAX
+    const left = exceptQueue === undefined ? undefined : toText(exceptQueue)
+    const own = found.slice(0, LINES_MAX).filter(({ line: [name] }) => name !== left)
+    const most = waitingLine(lookAt, new Set(own.map(({ line: [name] }) => name)).size)
+    const atOnce = Math.max(1, Math.floor(JOBS_AT_ONCE / most))
+    for (let from = 0; from < own.length; from += atOnce) {
+      await steps(db => {
+        for (const { index, line } of own.slice(from, from + atOnce))
+          addRange(db, draft, inLine(index), line, most, request, now)
+      })
     }
   } else await steps(db => addRange(db, draft, DEPENDENCY, [toText(dependency)], lookAt, request, now))
   const { groups, isCut } = draft

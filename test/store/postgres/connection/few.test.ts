@@ -1,6 +1,8 @@
 import { afterAll, describe, expect, it } from 'vitest'
+import { systemClock, systemDice } from '../../../../src/engine/time/system.js'
 import { createChronos, defineJob } from '../../../../src/index.js'
 import { postgres } from '../../../../src/postgres.js'
+import { Database } from '../../../../src/store/postgres/connection/pool.js'
 import { sharesOf } from '../../../../src/store/postgres/connection/shares.js'
 import { dropSchemas, freshSchema, postgresUrl, sql } from '../../../support/postgres.js'
 
@@ -21,6 +23,15 @@ async function limitedRole(connections: number) {
 async function drop(schema: string, role: string): Promise<void> {
   await sql(`DROP SCHEMA ${schema} CASCADE`)
   await sql(`DROP ROLE ${role}`)
+}
+
+/** A database with one connection for reads. */
+async function oneConnection(statementMs: number) {
+  const place = { url: await postgresUrl() }
+  const connections = { control: 1, work: 1 }
+  const parts = { place, schema: freshSchema(), clock: systemClock, dice: systemDice, connections, statementMs }
+  const db = new Database(parts)
+  return Object.assign(db, { [Symbol.asyncDispose]: () => db.close() })
 }
 
 describe('a process with few connections', () => {
@@ -52,6 +63,24 @@ describe('a process with few connections', () => {
     expect((await chronos.jobs.count({ state: 'succeeded' })).value).toBe(200)
     expect(ran.get(0)).toBe(2)
     expect((await chronos.verify()).isSound).toBe(true)
+  })
+
+  it('lets calls wait for their turn, longer than a statement may take, while others are answered', async () => {
+    await using db = await oneConnection(1_000)
+    const answers = await Promise.all(Array.from({ length: 10 }, () => db.read('SELECT pg_sleep(0.25), 1')))
+    expect(answers.map(([row]) => row?.[1])).toEqual(answers.map(() => 1))
+  })
+
+  it('says that its connections are in use, not that the server is away', async () => {
+    await using db = await oneConnection(200)
+    const [first, second] = await Promise.allSettled([db.read('SELECT pg_sleep(60)'), db.read('SELECT 1')])
+    expect(first).toMatchObject({ reason: { message: expect.stringContaining('took too long') } })
+    expect(second).toMatchObject({
+      reason: {
+        code: 'STORE_UNAVAILABLE',
+        message: expect.stringContaining('all connections of this process were in'),
+      },
+    })
   })
 
   it('divides them by what matters most, and needs two', () => {

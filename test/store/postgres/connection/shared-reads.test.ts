@@ -31,6 +31,20 @@ it('answers the short reads of one moment in one transaction, and each with its 
   expect(await db.readShort<[string]>(TRANSACTION), 'a later one has its own').not.toEqual(together[0])
 })
 
+it('sends a read alone whose last answer was long, so that no other waits for it', async () => {
+  const many = 'SELECT pg_current_xact_id()::text FROM generate_series(1, $1::integer)'
+  const together = async (rows: number): Promise<boolean> => {
+    const [[long], [short]] = await Promise.all([
+      db.readShort<[string]>(many, rows),
+      db.readShort<[string]>(TRANSACTION),
+    ])
+    return long![0] === short![0]
+  }
+  expect(await together(2_000), 'nothing is known about it yet').toBe(true)
+  expect(await together(1), 'its last answer was long').toBe(false)
+  expect(await together(1), 'its last answer was short').toBe(true)
+})
+
 it('fails no read because of another', async () => {
   const [good, bad, other] = await Promise.allSettled([
     db.readShort('SELECT 1'),
