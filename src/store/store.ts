@@ -303,6 +303,8 @@ export interface JobFilter {
   readonly dependency?: string
   readonly redriveId?: string
   readonly scheduleId?: string
+  /** Only jobs that this worker runs now. */
+  readonly workerId?: string
   readonly acknowledged?: boolean
   /** Only jobs in queues that Chronos fills itself, or only others: see `isInternal`. */
   readonly internal?: boolean

@@ -240,7 +240,7 @@ export function GroupMenu({ group, after }: { readonly group: ErrorGroupView; re
 }
 
 function DeadJobs() {
-  const tokens = jobTokens().filter(({ name }) => name !== 'state')
+  const tokens = jobTokens().filter(({ name }) => name !== 'state' && name !== 'worker')
   const filter = { ...apiFilter(query.value, tokens), ...apiRange(range.value, 'finished') }
   const jobs = usePage(
     `dead ${JSON.stringify(filter)}`,

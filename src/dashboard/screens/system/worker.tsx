@@ -105,9 +105,15 @@ const COLUMNS: readonly Column<RunningJob>[] = [
   },
 ]
 
-function Running({ worker: { jobs, running } }: { readonly worker: WorkerPage }) {
+function Running({ worker: { id, jobs, running } }: { readonly worker: WorkerPage }) {
+  const all = (
+    <Link
+      to={href('/jobs', { worker: id })}
+      text={jobs.length < running ? `Show all ${count(running)}` : 'Show jobs'}
+    />
+  )
   return (
-    <Panel title="Running jobs" note={count(running)} flush={jobs.length > 0}>
+    <Panel title="Running jobs" note={count(running)} flush={jobs.length > 0} actions={jobs.length > 0 && all}>
       {jobs.length === 0 ? (
         <p class="muted">It runs no job now.</p>
       ) : (
