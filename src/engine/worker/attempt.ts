@@ -60,6 +60,8 @@ export class Attempt implements JobContext {
   completion: Completion | undefined
   /** What the handler said with `job.note`; stored with the outcome of the run. */
   noted: string | undefined
+  /** The trace of the run, if tracing is on and the trace is sampled. */
+  traceId: string | undefined
   /** Nothing may be written any more: the run has ended or its lease is lost. */
   over = false
   /** The handler as a virtual clock tracks it. */

@@ -22,6 +22,8 @@ export interface EndingRun {
   readonly dependency?: SharedDependency | undefined
   /** What the handler said with `job.note`. */
   readonly noted?: string | undefined
+  /** The trace of the run, if tracing is on. */
+  readonly traceId?: string | undefined
 }
 
 /**

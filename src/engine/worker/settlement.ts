@@ -1,5 +1,6 @@
 import { type Fingerprint, fingerprintOf, isOwnFingerprint } from '../../core/failure/fingerprint.js'
 import type { StoredError } from '../../core/job/job.js'
+import type { Transition } from '../../core/job/lifecycle.js'
 import type { FailureKind } from '../../core/policy/policy.js'
 import { present } from '../../core/values/present.js'
 import type { Claimed, RunEnd, Settlement } from '../../store/store.js'
@@ -8,8 +9,8 @@ import type { Ending } from './finish.js'
 
 /** The end of a run as the store writes it. */
 export function settlementOf({ run, outcome, transition, finishedAt }: Ending): Settlement {
-  const { claimed, startedAt, definition, dependency, noted } = run
-  const end: End = { kind: 'ended', transition }
+  const { claimed, startedAt, definition, dependency, noted, traceId } = run
+  const end: End = { kind: 'ended', transition: traceId === undefined ? transition : traced(transition, traceId) }
   if ('error' in outcome) {
     end.error = outcome.error
     end.group = groupOf(claimed, outcome.error, transition.decision.kind, definition)
@@ -22,6 +23,11 @@ export function settlementOf({ run, outcome, transition, finishedAt }: Ending): 
   if (pass !== undefined) end.pass = pass
   return settlementFor(claimed, startedAt, finishedAt, end)
 }
+
+const traced = (transition: Transition, traceId: string): Transition => ({
+  ...transition,
+  decision: { ...transition.decision, traceId },
+})
 
 function joined(noted: string | undefined, note: string | undefined): string {
   return noted === undefined || note === undefined ? (noted ?? note)! : `${noted}; ${note}`
