@@ -21,7 +21,7 @@ import { href, pageOf, query } from '../../shell/router.js'
 import { useTitle } from '../../shell/title.js'
 import { ForecastPanel } from '../forecast/forecast.js'
 import { jobColumns } from '../jobs/jobs-columns.js'
-import { choiceOf, GroupMenu, groupHref } from './dead.js'
+import { choiceOf, GroupMenu, groupHref, NOTHING_TO_REDRIVE } from './dead.js'
 import { ErrorAttempts } from './error-attempts.js'
 import { ErrorBreakdown } from './error-breakdown.js'
 import { ErrorNotes } from './error-notes.js'
@@ -79,7 +79,7 @@ function Found({ group, after }: { readonly group: Group; readonly after: () => 
                   text="Redrive"
                   tone="primary"
                   icon="redrive"
-                  disabled={dead === 0}
+                  disabled={dead === 0 && NOTHING_TO_REDRIVE}
                   onPress={() => (isRedriving.value = true)}
                 />
                 <GroupMenu group={group} after={after} />

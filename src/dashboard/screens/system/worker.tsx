@@ -6,6 +6,7 @@ import { count, plural } from '../../data/format.js'
 import { useQuery } from '../../data/query.js'
 import { may } from '../../data/session.js'
 import type { ScreenProps } from '../../lazy.js'
+import { Tags } from '../../parts/badge.js'
 import { CopyableId } from '../../parts/copyable.js'
 import { Detail } from '../../parts/empty.js'
 import { Json } from '../../parts/json.js'
@@ -141,8 +142,8 @@ function About({ worker }: { readonly worker: WorkerPage }) {
           ['Build', build],
           ['Host', host],
           ['Process', pid > 0 && `pid ${pid}`],
-          ['Queues', queues.join(', ')],
-          ['Job names', names.includes('*') ? 'all' : names.join(', ')],
+          ['Queues', <Tags wrap names={queues} to={name => pageOf('queues', name)} />],
+          ['Job names', names.includes('*') ? 'all' : <Tags wrap names={names} to={name => pageOf('names', name)} />],
           ['Uptime', <Elapsed since={startedAt} />],
           ['Last heartbeat', <Time at={seenAt} />],
           ['Id', <CopyableId id={id} what="Worker id" />],
