@@ -81,6 +81,13 @@ describe('a bulk action confirms the number that the server counts, and asks aga
     await page.getByRole('button', { name: 'Redrive', exact: true }).click()
     const dialog = page.getByRole('dialog')
     await dialog.getByRole('button', { name: 'Redrive 3 jobs' }).waitFor()
+    expect(await dialog.innerText()).toContain(
+      'One job runs first. If it succeeds, the other 2 follow at up to 20 per second, which takes at least 100ms.',
+    )
+    const uncertain = dialog.getByRole('switch').or(dialog.getByRole('checkbox'))
+    await uncertain.check({ force: true })
+    expect(await dialog.innerText()).toContain('A redrive may do it a second time')
+    await uncertain.uncheck({ force: true })
     await deadJobs(t, 1, { queue, tenantId: 'globex' }, 'redrive this')
     await dialog.getByRole('button', { name: 'Redrive 3 jobs' }).click()
     await dialog.getByRole('button', { name: 'Redrive 4 jobs' }).waitFor()
@@ -125,6 +132,12 @@ describe('a bulk action confirms the number that the server counts, and asks aga
   it('must be typed if there are many, and a plain number is not enough for another one', async () => {
     const queue = 'many'
     await t.chronos.enqueueMany('mail', Array(1_234).fill({}), { queue, delay: '1h' })
+    for (const path of ['/queues', `/queues/${queue}`, '/system']) {
+      await visitor.turn(path)
+      expect(await page.getByRole('main').innerText()).not.toMatch(/\b1234\b/)
+    }
+    await visitor.turn(`/queues/${queue}`)
+    expect(await page.getByRole('link', { name: /^Scheduled/ }).innerText()).toContain('1,234')
     await visitor.turn(`/jobs?queue=${queue}`)
     await page.getByText('50 of 1,234 jobs').waitFor()
     await page.keyboard.press('A')

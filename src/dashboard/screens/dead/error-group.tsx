@@ -109,7 +109,7 @@ function Found({ group, after }: { readonly group: Group; readonly after: () => 
 function About({ group }: { readonly group: Group }) {
   const { fingerprint, error, code, status, names, queues, failures, deaths, dead, firstSeen, lastSeen } = group
   return (
-    <Panel title="In total">
+    <Panel title="Totals">
       <div class="stack">
         <Facts
           columns={1}
@@ -123,7 +123,7 @@ function About({ group }: { readonly group: Group }) {
             ['Jobs', names.join(', ')],
             ['Queues', queues.join(', ')],
             ['Tenant', group.tenantId],
-            ['Fingerprint', <Copyable text={fingerprint} what="Fingerprint copied" />],
+            ['Fingerprint', <Copyable text={fingerprint} what="Fingerprint" />],
           ]}
         />
       </div>

@@ -96,6 +96,6 @@ function wordsOf(rate: number, canary: number, stop: number, total = 0): string 
       ? 'All of them run first, as a canary.'
       : canary === 0
         ? `They start ${pace}, which takes ${time}.`
-        : `The first ${plural(canary, 'job runs', 'jobs run')} alone. If they succeed, the other ${count(rest)} follow ${pace}, which takes ${time}.`
+        : `${canary === 1 ? 'One job runs first. If it succeeds' : `${count(canary)} jobs run first. If they succeed`}, the other ${count(rest)} follow ${pace}, which takes ${time}.`
   return `${order} The redrive stops when ${percent(stop / 100)} or more fail again.`
 }
