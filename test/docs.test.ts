@@ -72,7 +72,9 @@ describe('docs/architecture.md', () => {
 
 describe('docs/requirements.md', () => {
   const page = PAGES['docs/requirements.md']!
-  const [required = '', promised = '', attacked = ''] = page.split(/^## (?:Promises of the README|Under attack)$/m)
+  const [required = '', promised = '', attacked = '', shown = ''] = page.split(
+    /^## (?:Promises of the README|Under attack|The dashboard)$/m,
+  )
 
   /** The requirements that exist. */
   const numbers = [
@@ -139,7 +141,11 @@ describe('docs/requirements.md', () => {
     expect(rowsOf(attacked).length).toBeGreaterThan(20)
   })
 
-  it.each([...rowsOf(promised), ...rowsOf(attacked)])('%s names tests that exist', (_words, cell) => {
+  it('lists what an operator can rely on in the dashboard', () => {
+    expect(rowsOf(shown).length).toBeGreaterThan(12)
+  })
+
+  it.each([...rowsOf(promised), ...rowsOf(attacked), ...rowsOf(shown)])('%s names tests that exist', (_words, cell) => {
     expect(missingIn(cell!)).toEqual([])
   })
 })

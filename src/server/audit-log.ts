@@ -93,10 +93,15 @@ export class AuditLog {
   }
 
   /** Newest first. */
-  async list({ limit = PAGE_DEFAULT, cursor, tenantId }: AuditLogQuery = {}): Promise<List<AuditLogEntry>> {
+  async list({ limit = PAGE_DEFAULT, cursor, tenantId, id }: AuditLogQuery = {}): Promise<List<AuditLogEntry>> {
     read(pageLimit, limit, 'audit: limit')
     await this.flush()
     const store = await this.#options.store()
+    const isOf = (entry: AuditLogEntry): boolean => tenantId === undefined || entry.tenantId === tenantId
+    if (id !== undefined) {
+      const [record] = await store.records(AUDIT_LOG, { ids: [id] })
+      return listOf(record ? bodyOf<AuditLogEntry>(record).filter(isOf) : [], undefined)
+    }
     const found: AuditLogEntry[] = []
     let to = cursor
     for (let reads = 0; reads < READS_MAX; reads++) {
@@ -104,7 +109,7 @@ export class AuditLog {
       for (const record of records) {
         to = record.id
         const [entry] = bodyOf<AuditLogEntry>(record)
-        if (!entry || (tenantId !== undefined && entry.tenantId !== tenantId)) continue
+        if (!entry || !isOf(entry)) continue
         found.push(entry)
         if (found.length === limit) return listOf(found, to)
       }
@@ -146,6 +151,8 @@ export interface AuditLogQuery {
   readonly limit?: number
   readonly cursor?: string
   readonly tenantId?: string
+  /** Only this entry. */
+  readonly id?: string
 }
 
 function bounded(facts: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {

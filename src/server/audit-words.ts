@@ -1,4 +1,5 @@
 import { type JobQuery, type RedriveFilter, redriveFilterWords } from '../core/job/filter.js'
+import { countText } from '../core/values/number.js'
 
 // The words of the audit log about a change, from its facts: the names in its path, and what its handler noted.
 
@@ -6,7 +7,7 @@ export type Facts = Readonly<Record<string, unknown>>
 
 /** `17 jobs` */
 export function counted({ count }: Facts, noun: string, nouns = `${noun}s`): string {
-  return `${count} ${count === 1 ? noun : nouns}`
+  return `${countText(Number(count))} ${count === 1 ? noun : nouns}`
 }
 
 /** `17 dead letters (error group 3f…, tenant acme)` */

@@ -4,6 +4,7 @@ import { checkKeys, freeText } from '../core/values/limits.js'
 import { present } from '../core/values/present.js'
 import { boolean, integer, read, text } from '../core/values/schema.js'
 import { object } from '../core/values/shape.js'
+import { traceUrl } from '../core/values/trace-url.js'
 import type { GivenLog } from '../engine/client/log.js'
 import type { Authorize } from './access/authorize.js'
 
@@ -41,6 +42,8 @@ export interface ServerOptions {
   readonly closeTimeout?: Duration
   /** The name and colour of this installation in the dashboard: `production`, `crimson`. */
   readonly env?: { readonly name: string; readonly color?: string }
+  /** Makes the trace of an attempt a link in the dashboard: `https://tempo.example/trace/{traceId}`. */
+  readonly traceUrl?: string
   /** Answers other requests below the base path; returns `undefined` for those it does not handle. */
   readonly extra?: (request: Request) => Promise<Response | undefined>
   /** Folder of the built dashboard; false disables it. Default: the one in this package. */
@@ -66,6 +69,7 @@ export interface ServerSettings {
   readonly requestTimeoutMs: number
   readonly closeTimeoutMs: number
   readonly env?: { readonly name: string; readonly color?: string }
+  readonly traceUrl?: string
   readonly extra?: (request: Request) => Promise<Response | undefined>
 }
 
@@ -85,6 +89,7 @@ const OPTIONS: readonly (keyof ServerOptions)[] = [
   'requestTimeout',
   'closeTimeout',
   'env',
+  'traceUrl',
   'extra',
   'dashboard',
   'log',
@@ -102,6 +107,7 @@ export function parseServerOptions(options: ServerOptions): ServerSettings {
   checkAuthentication(options, where)
   for (const host of allowedHosts) read(freeText, host, `${where}: allowedHosts`)
   if (env) read(text(40), env.name, `${where}: env.name`)
+  if (options.traceUrl !== undefined) read(traceUrl, options.traceUrl, `${where}: traceUrl`)
   read(integer(1024, 64 * MIB), maxBody, `${where}: maxBody`)
   read(integer(1, 10_000), maxListeners, `${where}: maxListeners`)
   return present({
@@ -120,6 +126,7 @@ export function parseServerOptions(options: ServerOptions): ServerSettings {
     requestTimeoutMs: toMs(options.requestTimeout ?? '30s', `${where}: requestTimeout`, { min: 10, max: HOUR_MS }),
     closeTimeoutMs: toMs(options.closeTimeout ?? '5s', `${where}: closeTimeout`, { max: HOUR_MS }),
     env,
+    traceUrl: options.traceUrl,
     extra,
   })
 }

@@ -111,7 +111,8 @@ export function fromCounters(text: string | null): Counters {
 
 /** Returns NULL for the usual decision of a success, because it can be derived from the attempt. */
 export function toDecision(decision: Decision, attempt: number, run?: Omit<RunFacts, 'attempt'>): string | null {
-  if (decision.action === 'succeed' && decision.why === successSentence(attempt)) return null
+  const { action, why, traceId } = decision
+  if (action === 'succeed' && traceId === undefined && why === successSentence(attempt)) return null
   return (run && encodeDecision(decision, { attempt, ...run })) ?? JSON.stringify(decision)
 }
 

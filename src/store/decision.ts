@@ -19,6 +19,7 @@ const PLACES = [
   'windowMs',
   'draw',
   'retryAfterMs',
+  'traceId',
 ] as const satisfies readonly (keyof Decision)[]
 
 /** The codes of words are stored, too. A word without a code is stored as it is. */
@@ -39,7 +40,7 @@ export function encodeDecision(decision: Decision, run: RunFacts): string | unde
     const field = PLACES[place]!
     const value = decision[field]
     if (value !== undefined) placed += 1
-    const code = typeof value === 'string' ? CODES[field]!.indexOf(value) : -1
+    const code = typeof value === 'string' ? (CODES[field]?.indexOf(value) ?? -1) : -1
     list.push(code < 0 ? value : code)
   }
   const isComplete = placed === Object.keys(decision).length

@@ -1,5 +1,5 @@
 import type { JobChange } from '../core/job/changes.js'
-import type { Job, JobState, WaitingPhase } from '../core/job/job.js'
+import type { Job } from '../core/job/job.js'
 import type { Decision } from '../core/job/lifecycle.js'
 import type { RunTime } from '../core/job/run-time.js'
 import type { Replacement, Throttle } from '../core/job/unique.js'
@@ -10,6 +10,7 @@ import type { AuditSnapshot } from './integrity.js'
 import type { GivenField } from './job-columns.js'
 import type { PartitionQuery, PartitionRecord, QueueChange, QueueRecord } from './queue.js'
 import type { Backlog, BacklogRequest, CensusRequest, QueueCensus, Wave, WaveRequest } from './reads/census.js'
+import type { JobFilter } from './reads/filter.js'
 import type { WaitingGroups, WaitingRequest } from './reads/waiting.js'
 import type { Put, RecordQuery, RecordWrite, StoredRecord } from './record.js'
 import type {
@@ -33,6 +34,7 @@ export type { Changed, Enqueued } from './answers.js'
 export { REMOVED_KEY_MS, REPLACED_ID_MS } from './answers.js'
 export type * from './queue.js'
 export type { Backlog, BacklogRequest, CensusRequest, QueueCensus, Wave, WaveRequest } from './reads/census.js'
+export type { JobFilter } from './reads/filter.js'
 export type { Extent, WaitingGroup, WaitingGroups, WaitingRequest } from './reads/waiting.js'
 export type * from './run.js'
 
@@ -286,46 +288,6 @@ export interface PruneRequest {
 export interface PruneReport {
   readonly pruned: Readonly<Record<'succeeded' | 'dead' | 'cancelled', number>>
   readonly keys: number
-}
-
-export interface JobFilter {
-  readonly ids?: readonly string[]
-  readonly state?: JobState | readonly JobState[]
-  /** Derived by `phaseOf` (`core/job/job.ts`) from the job, the time and whether its queue is paused. */
-  readonly phase?: WaitingPhase
-  readonly queue?: string
-  readonly name?: string
-  readonly tenantId?: string
-  readonly key?: string
-  readonly tag?: string
-  readonly reason?: string
-  readonly fingerprint?: string
-  readonly dependency?: string
-  readonly redriveId?: string
-  readonly scheduleId?: string
-  readonly acknowledged?: boolean
-  /** Only jobs in queues that Chronos fills itself, or only others: see `isInternal`. */
-  readonly internal?: boolean
-  /** Only jobs with more than one attempt in their generation, or only others. */
-  readonly retried?: boolean
-  /** Each range starts with the first time and ends before the second. */
-  readonly createdAfter?: number
-  readonly createdBefore?: number
-  /** The start of the latest run. */
-  readonly startedAfter?: number
-  readonly startedBefore?: number
-  /** The end of the job. */
-  readonly finishedAfter?: number
-  readonly finishedBefore?: number
-  /** The end of any run that failed, timed out or was lost, in any generation. */
-  readonly failedAfter?: number
-  readonly failedBefore?: number
-  /** Part of the name, code or message of the last error. ASCII letters match in upper and lower case. */
-  readonly error?: string
-  /** Part of the id, name, queue, key, tags, payload or error. ASCII letters match in upper and lower case. */
-  readonly text?: string
-  /** `text` is not looked for in secrets: of the payload of a job named `http`, only in the URL before its query. */
-  readonly masksSecrets?: boolean
 }
 
 export interface PageRequest {

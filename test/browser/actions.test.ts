@@ -1,7 +1,6 @@
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { defineJob, fixed } from '../../src/index.js'
-import { deadJobs } from '../server/deaths.js'
 import { startServer } from '../server/server.js'
 import { Line } from '../support/line.js'
 import { dropSchemas, freshSchema, openStore, postgresUrl } from '../support/postgres.js'
@@ -104,33 +103,6 @@ describe('an operator', () => {
     const [redrive] = (await t.chronos.redrives.list()).data
     expect(redrive).toMatchObject({ canary: 3, state: 'done', succeeded: 12 })
     expect(visitor.troubles).toEqual([])
-  })
-
-  it('discards the dead letters that were confirmed, and is asked again if more match by then', async () => {
-    await using t = await emptyWorld()
-    await deadJobs(t, 2)
-    await deadJobs(t, 3, { tenantId: 'acme' })
-    const isDiscarded = async (): Promise<number> => (await t.chronos.jobs.count({ reason: 'discarded' })).value
-    await using visitor = await Visitor.at(browser, t.url)
-    const { page } = visitor
-    const [group] = (await t.chronos.dead.groups({ limit: 1 })).data
-    await visitor.open('/dead')
-    await page.getByRole('link', { name: group!.title }).click()
-    const shares = page.getByRole('table', { name: 'Dead letters by tenant' })
-    expect(await shares.getByRole('row', { name: /acme/ }).innerText()).toMatch(/acme\s+Open\s+3/)
-    await choose(page, `Actions for ${group!.title}`, /^Discard/)
-    await page.getByRole('dialog', { name: 'Discard 5 dead letters?' }).waitFor()
-    await deadJobs(t, 1, { tenantId: 'globex' })
-    await confirm(page, 'Discard 5 dead letters')
-    const again = page.getByRole('dialog', { name: 'Discard 6 dead letters?' })
-    expect(await again.innerText()).toContain('More match now than you confirmed.')
-    expect(await isDiscarded()).toBe(0)
-    // The browser reports the refusal as an error.
-    expect(visitor.troubles).toEqual([expect.stringContaining('409')])
-    await confirm(page, 'Discard 6 dead letters')
-    await expect.poll(isDiscarded).toBe(6)
-    await visitor.open('/audit')
-    await page.getByText(`discarded 6 dead letters (error group ${group!.fingerprint})`).waitFor()
   })
 
   it('pauses and resumes a queue', async () => {

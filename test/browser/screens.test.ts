@@ -1,4 +1,4 @@
-import type { Browser } from 'playwright-core'
+import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { DARK_PHONE, LIGHT_WIDE, type Look, launch, Visitor } from './browser.js'
 import { emptyWorld, fullWorld, type World } from './world.js'
@@ -30,10 +30,39 @@ const SCREENS: readonly (readonly [name: string, path: (world: World['ids']) => 
   ['dependencies', () => '/dependencies', /api\.example/],
   ['alerts', () => '/alerts', /circuit-open/],
   ['workers', () => '/workers', /1 worker is alive/],
+  ['workers-of-a-build', () => '/workers?build=v0', /No worker of build v0 is alive/],
+  ['alert-that-is-gone', () => '/alerts?alert=x', /no longer stored/],
+  ['audit-log-entry', () => '/audit?entry=x', /No such change/],
+  ['worker', ids => `/workers/${ids.worker}`, /Running jobs/],
   ['system', () => '/system', /SQLite/],
   ['audit-log', () => '/audit', /No changes yet/],
   ['tokens', () => '/tokens', /No tokens/],
 ]
+
+/** Counts below a bound, shares over one, ages of nothing, and long numbers without separators. */
+const ODD_NUMBER =
+  /\b0\+|\b\d+ \/ \d+\b|99\.99 %|oldest 0 ?ms|\b(?:10[1-9]|1[1-9]\d|[2-9]\d\d|\d{4,})(?:\.\d+)? %|\b\d{4,} (?:jobs?|runs?|retries|dead|of)\b/
+
+async function oddNumbers(page: Page): Promise<readonly string[]> {
+  const text = await page.locator('main').innerText()
+  return text.split('\n').filter(line => ODD_NUMBER.test(line))
+}
+
+/** What buttons do. Others choose: a column to sort by, a view, a preset, a field to open. */
+const VERB =
+  /^(Abort|Acknowledge|Actions for|Add|Apply|Assign|Back|Cancel|Clear|Close|Collapse|Compare|Copy|Create|Delete|Discard|Drain|Edit|End|Enqueue|Expand|Hold|Limit|Next|Open|Pause|Recover|Redrive|Release|Remove|Reset|Resume|Retry|Run|Save|Search|Send|Set|Show|Sign|Silence|Simulate|Skip|Turn|Undo|More actions|Help|Display|Saved views|Time range|Updates|\d+ more)/
+
+/** Buttons that are no verbs, and headings that are sentences or questions. */
+async function oddWords(page: Page): Promise<readonly string[]> {
+  const buttons = await page
+    .locator('.button')
+    .evaluateAll(all => all.map(each => each.getAttribute('aria-label') ?? each.textContent ?? ''))
+  const headings = await page.locator('main :is(h1, h2):not(li *)').allInnerTexts()
+  return [
+    ...buttons.filter(text => !VERB.test(text.trim())),
+    ...headings.filter(text => /[.?!]$|^(What|Why|How|Where|Leave|Of|By|For)\b/.test(text.trim())),
+  ]
+}
 
 /** `npm run test:long` checks every screen in every theme and width. */
 const isLong = process.env['CHRONOS_BROWSER'] === 'all'
@@ -66,6 +95,8 @@ describe.each(LOOKS)('in $theme, $width pixels wide', look => {
     await visitor.screenshot(name)
     expect(await visitor.barriers()).toEqual([])
     expect(visitor.troubles).toEqual([])
+    expect(await oddNumbers(visitor.page)).toEqual([])
+    expect(await oddWords(visitor.page)).toEqual([])
     const overflow = await visitor.page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth)
     expect(overflow, 'wider than the window').toBeLessThanOrEqual(0)
   }

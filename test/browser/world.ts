@@ -14,6 +14,7 @@ export interface World extends TestServer {
     readonly fingerprint: string
     readonly redrive: string
     readonly webhook: string
+    readonly worker: string
   }
 }
 
@@ -74,7 +75,12 @@ export async function fullWorld(options: StartOptions = {}): Promise<World> {
   await chronos.enqueue('export.csv', { table: 'orders' }, { queue: 'exports' })
   await chronos.queues.pause('exports')
   await chronos.enqueue(sync)
-  chronos.work([charge, mail, sync], { concurrency: 10, signals: false, maintenance: false })
+  const worker = chronos.work([charge, mail, sync], {
+    concurrency: 10,
+    signals: false,
+    maintenance: false,
+    build: 'v1',
+  })
   await ended
   const retrying = await retried
   await chronos.schedules.put('weekly-digest', {
@@ -98,6 +104,8 @@ export async function fullWorld(options: StartOptions = {}): Promise<World> {
   chronos.maintain()
   await vi.waitUntil(async () => (await chronos.alerts.list()).data.length >= ALERTS, { timeout: 120_000 })
   const { data: groups } = await chronos.dead.groups()
+  // A worker has a page after its first heartbeat.
+  await vi.waitUntil(async () => (await chronos.workers()).some(({ id }) => id === worker.id), { timeout: 120_000 })
   const fingerprint = groups.find(({ title }) => title.includes('gateway'))!.fingerprint
   const redrive = await chronos.dead.redrive({ reason: 'permanent' }, { canary: 0, rate: '100/s' })
   return {
@@ -110,6 +118,7 @@ export async function fullWorld(options: StartOptions = {}): Promise<World> {
       fingerprint,
       redrive: redrive.id,
       webhook: webhook.id,
+      worker: worker.id,
     },
   }
 }

@@ -48,6 +48,19 @@ describe('the usual decision about a failure', () => {
   })
 })
 
+describe('the trace of a run', () => {
+  it.each<[string, Outcome]>([
+    ['a retry', failed()],
+    ['a success', { kind: 'succeeded' }],
+    ['a snooze', { kind: 'snoozed', delayMs: 5, note: 'later' }],
+  ])('is stored with its decision: %s', (_, outcome) => {
+    const { decision, status } = decide(job(), outcome, 10_000, () => 0.5)
+    const traced = { ...decision, traceId: '4bf92f3577b34da6a3ce929d0e0e4736' }
+    const run = { status, error: 'error' in outcome ? outcome.error : undefined }
+    expect(fromDecision(toDecision(traced, 1, run), 1, run)).toEqual(traced)
+  })
+})
+
 describe('a decision with a sentence of its own', () => {
   it.each<[string, Outcome, JobFacts?]>([
     ['a snooze', { kind: 'snoozed', delayMs: 5, note: 'later' }],

@@ -23,6 +23,7 @@ import {
   value,
 } from '../../core/values/schema.js'
 import { list, object, record, union } from '../../core/values/shape.js'
+import { traceUrl } from '../../core/values/trace-url.js'
 import { webhookSecret } from '../../core/webhook/webhook.js'
 import type { AlertsOptions } from '../../engine/alerts/alerts.js'
 import type { Retention } from '../../engine/upkeep/retention.js'
@@ -157,6 +158,7 @@ const TABLE = {
   }),
   envName: optional(expecting('up to 40 characters', text(40))),
   envColor: optional(pattern(20, /^(#[0-9a-fA-F]{3,8}|[a-z]{3,20})$/, 'a colour such as crimson or #c0392b')),
+  traceUrl: optional(traceUrl),
   maxBody: setting(size, 4_194_304),
   drainDelay: optional(expecting('a duration up to 10m, such as 5s', duration({ min: 0, max: 600_000 }))),
   shutdownTimeout: setting(

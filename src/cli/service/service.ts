@@ -108,7 +108,7 @@ export class Service {
 }
 
 async function serverOf(chronos: Chronos, { config, log, extra }: ServiceOptions): Promise<Server> {
-  const { token, viewerToken, basePath, allowedHosts, readOnly, mcpWrites, maxBody, envName, envColor } =
+  const { token, viewerToken, basePath, allowedHosts, readOnly, mcpWrites, maxBody, envName, envColor, traceUrl } =
     config.settings
   const { createServer } = await import('../../server.js')
   return createServer(chronos, {
@@ -122,6 +122,7 @@ async function serverOf(chronos: Chronos, { config, log, extra }: ServiceOptions
       token,
       viewerToken,
       env: envName === undefined ? undefined : present({ name: envName, color: envColor }),
+      traceUrl,
       extra,
     }),
   })

@@ -48,6 +48,7 @@ export const jobQuery = object(
     dependency: about(words, { label: 'dependency' }),
     redriveId: about(words, { label: 'redrive' }),
     scheduleId: about(words, { label: 'schedule' }),
+    workerId: about(words, 'The worker that runs the job now.', { label: 'worker' }),
     error: about(words, 'Part of the name, code or message of the last error; case does not matter.', {
       label: 'error with',
     }),
@@ -67,7 +68,7 @@ export const jobQuery = object(
 export type JobQuery = Infer<typeof jobQuery>
 
 /** The same filter for dead jobs. */
-export const deadQuery = omit(jobQuery, 'state', 'phase', 'redriveId', 'internal')
+export const deadQuery = omit(jobQuery, 'state', 'phase', 'redriveId', 'workerId', 'internal')
 export type DeadQuery = Infer<typeof deadQuery>
 
 /** The filter as stores take it: `q` is called `text`, and times are epoch milliseconds. */

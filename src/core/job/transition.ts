@@ -81,7 +81,8 @@ export const decision = named(
       'Why a run was followed by a retry, a wait or the end of the job: how its failure was classified, by which rule, and how the delay was computed.',
   },
 )
-export type Decision = Infer<typeof decision>
+/** `traceId`: the trace of the run, if tracing is on. It is part of the decision so that no store needs a column for it. */
+export type Decision = Infer<typeof decision> & { readonly traceId?: string }
 
 /** The new state of the job. */
 export interface Transition {

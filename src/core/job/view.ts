@@ -107,6 +107,7 @@ export const attemptView = named(
       delayMs: about(number(), 'The wait until the next run.'),
       nextRunAt: timestamp,
       fingerprint: anyText,
+      traceId: about(anyText, 'The trace of the run, if its worker traces and the trace is sampled.'),
       decision,
     },
   ),
@@ -184,6 +185,7 @@ function moreOf(job: Job): Partial<JobView> {
 }
 
 export function viewAttempt(record: AttemptFacts): AttemptView {
+  const { traceId, ...decision }: Partial<Decision> = record.decision ?? {}
   return present({
     generation: record.generation,
     run: record.run,
@@ -200,7 +202,8 @@ export function viewAttempt(record: AttemptFacts): AttemptView {
     delayMs: record.delayMs,
     nextRunAt: timeText(record.nextRunAt),
     fingerprint: record.fingerprint,
-    decision: record.decision,
+    traceId,
+    decision: record.decision && (decision as Omit<Decision, 'traceId'>),
   })
 }
 

@@ -4,6 +4,7 @@ const FLAGS: Readonly<Record<string, string>> = {
   tenantId: 'tenant',
   scheduleId: 'schedule',
   redriveId: 'redrive',
+  workerId: 'worker',
   tags: 'tag',
 }
 

@@ -28,8 +28,10 @@ export function jobTokens(
     { name: 'schedule', hint: 'Schedule that created it' },
     { name: 'redrive', hint: 'Redrive that restarted it' },
     { name: 'dependency', hint: 'Dependency' },
+    { name: 'worker', hint: 'Worker that runs it now' },
     { name: 'tenant', hint: 'Tenant' },
     { name: 'retried', hint: 'More than one attempt', values: ['true', 'false'] },
+    { name: 'acknowledged', hint: 'Dead, and acknowledged by an operator', values: ['true', 'false'] },
     { name: 'after', hint: 'Created after a time, such as 2026-11-16T08:00:00Z' },
     { name: 'before', hint: 'Created before a time' },
   ]
@@ -41,6 +43,7 @@ const API_NAMES: Readonly<Record<string, string>> = {
   schedule: 'scheduleId',
   redrive: 'redriveId',
   tenant: 'tenantId',
+  worker: 'workerId',
   after: 'createdAfter',
   before: 'createdBefore',
 }

@@ -17,6 +17,8 @@ export interface Session {
   readonly readOnly?: boolean
   readonly version: string
   readonly env?: { readonly name: string; readonly color?: string }
+  /** The page of a trace, with `{traceId}`. */
+  readonly traceUrl?: string
 }
 
 type State =

@@ -5,7 +5,8 @@ interface Pressable {
   readonly onPress?: ((event: MouseEvent) => void) | undefined
   /** Renders a link that looks like a button. */
   readonly href?: string | undefined
-  readonly disabled?: boolean | undefined
+  /** A text says why, in a tooltip; the button can then be focused. */
+  readonly disabled?: boolean | string | undefined
   /** Shows that the action is in progress. */
   readonly busy?: boolean | undefined
   /** The keyboard shortcut, shown in the tooltip. */
@@ -65,7 +66,8 @@ interface Drawn extends Pressable {
 }
 
 function pressable({ onPress, href, disabled, busy, external, content, type, label, pressed, tip, ...rest }: Drawn) {
-  const named = { class: rest.class, 'data-tip': tip, 'aria-label': label }
+  const why = typeof disabled === 'string' ? disabled : undefined
+  const named = { class: rest.class, 'data-tip': why ?? tip, 'aria-label': label }
   if (href !== undefined && !disabled) {
     return (
       <a {...named} href={href} onClick={onPress} {...(external && { target: '_blank', rel: 'noreferrer' })}>
@@ -77,10 +79,12 @@ function pressable({ onPress, href, disabled, busy, external, content, type, lab
     <button
       {...named}
       type={type}
-      disabled={disabled || busy}
+      disabled={(why === undefined && disabled === true) || busy}
+      aria-disabled={why !== undefined || undefined}
+      aria-description={why}
       aria-busy={busy}
       aria-pressed={pressed}
-      onClick={onPress}
+      onClick={why === undefined ? onPress : event => event.preventDefault()}
     >
       {content}
     </button>

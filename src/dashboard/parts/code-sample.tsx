@@ -37,7 +37,12 @@ export function CodeSample({ sample, label, note }: CodeSampleProps) {
           options={languages.map(each => ({ value: each, text: LANGUAGES[each] }))}
         />
         {note}
-        <IconButton size="sm" icon="copy" label={`Copy as ${language.value}`} onPress={() => void copyText(text)} />
+        <IconButton
+          size="sm"
+          icon="copy"
+          label={`Copy as ${LANGUAGES[language.value]}`}
+          onPress={() => void copyText(text)}
+        />
       </div>
       <Code text={text} label={label} />
     </div>

@@ -1,6 +1,7 @@
 import type { Phase } from '../../core/job/job.js'
 import type { JobView } from '../../core/job/view.js'
 import { BLOCK_WORDS } from '../../core/job/wait-reason.js'
+import { DELIVERIES } from '../../core/webhook/webhook.js'
 import type { Hue } from './badge.js'
 import { Icon, type IconName } from './icon.js'
 
@@ -71,6 +72,13 @@ export interface StateMarkProps {
   readonly reason?: string | undefined
   /** `badge` stands out; `plain` is for tables; `icon` has its text in the tooltip and for screen readers. */
   readonly as?: 'badge' | 'plain' | 'icon' | undefined
+}
+
+/** A webhook delivery is a job, and its state has the same word wherever it is shown. */
+const OF_DELIVERY: Readonly<Record<string, string>> = { succeeded: 'delivered', dead: 'failed' }
+
+export function stateOf({ queue, phase }: Pick<JobView, 'queue' | 'phase'>): string {
+  return (queue === DELIVERIES && OF_DELIVERY[phase]) || phase
 }
 
 /** Why a job is dead or blocked. */

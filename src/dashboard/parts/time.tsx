@@ -35,5 +35,5 @@ export function Countdown({ at }: { readonly at: number }) {
 export function Elapsed({ since }: { readonly since: string | number }) {
   const from = typeof since === 'number' ? since : Date.parse(since)
   const seconds = Math.max(0, Math.floor((now.value - from) / 1_000))
-  return <span class="nowrap">{duration(seconds * 1_000)}</span>
+  return <span class="nowrap">{seconds === 0 ? 'under 1s' : duration(seconds * 1_000)}</span>
 }

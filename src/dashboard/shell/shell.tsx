@@ -254,7 +254,7 @@ function Bar() {
       />
       {may('operator') && (
         <span class="new-job">
-          <Button text="New job" tone="primary" icon="plus" shortcut="c" onPress={() => toggle('new-job')} />
+          <Button text="Create job" tone="primary" icon="plus" shortcut="c" onPress={() => toggle('new-job')} />
         </span>
       )}
     </header>

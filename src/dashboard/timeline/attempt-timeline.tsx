@@ -98,7 +98,8 @@ export function AttemptTimeline(props: AttemptTimelineProps) {
           <button
             type="button"
             class="picture-choice"
-            title="Copy the timeline as text"
+            aria-label="Copy timeline"
+            data-tip="Copy the timeline as text"
             onClick={() => void copyText(historyText(history.parts), 'Timeline copied')}
           >
             Copy

@@ -34,6 +34,7 @@ interface SpanOptions {
 }
 
 interface SpanOf {
+  spanContext(): { readonly traceId: string; readonly traceFlags: number }
   setAttributes(attributes: Attributes): unknown
   setStatus(status: { readonly code: number; readonly message?: string }): unknown
   recordException(exception: { readonly name: string; readonly message: string; readonly stack?: string }): void
@@ -46,6 +47,8 @@ type Headers = Readonly<Record<string, string>>
 const PRODUCER = 3
 const CONSUMER = 4
 const STATUS_ERROR = 2
+const SAMPLED = 1
+const TRACE_ID = /^[0-9a-f]{32}$/
 /** A trace context has at most a little more than 512 characters; longer ones are not stored with jobs. */
 const TRACE_LENGTH_MAX = 1_000
 
@@ -89,7 +92,9 @@ export class Tracing {
 
   started(attempt: Attempt): void {
     const span = safely(() => this.#processing(attempt))
-    if (span) this.#spans.set(attempt, span)
+    if (!span) return
+    this.#spans.set(attempt, span)
+    attempt.traceId = safely(() => sampledTrace(span))
   }
 
   within<T>(attempt: Attempt, run: () => T): T {
@@ -187,6 +192,12 @@ export class Tracing {
       span.end()
     })
   }
+}
+
+/** Undefined if the trace is not sampled: no backend will have it, so a link to it would lead nowhere. */
+function sampledTrace(span: SpanOf): string | undefined {
+  const { traceId, traceFlags } = span.spanContext()
+  return (traceFlags & SAMPLED) !== 0 && TRACE_ID.test(traceId) ? traceId : undefined
 }
 
 /** Calls OpenTelemetry; an error in it costs a span and nothing else. */

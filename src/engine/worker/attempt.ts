@@ -67,6 +67,8 @@ export class Attempt implements JobContext {
   spentUnits: Units | undefined
   /** What its error or its response says about the rate of its partition. */
   lesson: Lesson | undefined
+  /** The trace of the run, if tracing is on and the trace is sampled. */
+  traceId: string | undefined
   /** Nothing may be written any more: the run has ended or its lease is lost. */
   over = false
   /** The handler as a virtual clock tracks it. */

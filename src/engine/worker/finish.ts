@@ -30,6 +30,8 @@ export interface EndingRun {
   readonly spentUnits?: Units | undefined
   /** What its error or its response says about the rate of its partition. */
   readonly lesson?: Lesson | undefined
+  /** The trace of the run, if tracing is on. */
+  readonly traceId?: string | undefined
 }
 
 /**

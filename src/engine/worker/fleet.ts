@@ -101,17 +101,13 @@ export const workerPage = named(
   view(
     {
       ...workerView.required,
-      jobs: about(
-        listOf(runningJob),
-        'The jobs that it runs now, at most 100, found among up to 1,000 running jobs of the fleet.',
-      ),
+      jobs: about(listOf(runningJob), 'The jobs that it runs now, at most 100, newest first.'),
     },
     workerView.optional,
   ),
 )
 export type WorkerPage = Infer<typeof workerPage>
 
-const RUNNING_MAX = 1_000
 const JOBS_SHOWN = 100
 
 /** Stores the heartbeats of the workers in this process and reads those of the fleet. */
@@ -200,11 +196,10 @@ export class Fleet {
     const record = await this.#find(store, id)
     const [drains, running] = await Promise.all([
       drainsAmong(store, [record.id]),
-      store.list({ state: 'running' }, { limit: RUNNING_MAX }),
+      store.list({ workerId: id }, { limit: JOBS_SHOWN }),
     ])
     const [worker] = this.#viewOf(record, now, drains.has(record.id))
-    const own = running.data.filter(({ workerId }) => workerId === id).slice(0, JOBS_SHOWN)
-    return { ...worker!, jobs: own.map(runningView) }
+    return { ...worker!, jobs: running.data.map(runningView) }
   }
 
   /**

@@ -1,6 +1,6 @@
 import { type Fingerprint, fingerprintOf, isOwnFingerprint } from '../../core/failure/fingerprint.js'
 import type { StoredError } from '../../core/job/job.js'
-import type { Outcome } from '../../core/job/lifecycle.js'
+import type { Outcome, Transition } from '../../core/job/lifecycle.js'
 import type { Units } from '../../core/partition/limits.js'
 import { startCost } from '../../core/partition/pace.js'
 import type { FailureKind } from '../../core/policy/policy.js'
@@ -11,8 +11,8 @@ import type { Ending, EndingRun } from './finish.js'
 
 /** The end of a run as the store writes it. */
 export function settlementOf({ run, outcome, transition, finishedAt }: Ending): Settlement {
-  const { claimed, startedAt, definition, dependency, noted } = run
-  const end: End = { kind: 'ended', transition }
+  const { claimed, startedAt, definition, dependency, noted, traceId } = run
+  const end: End = { kind: 'ended', transition: traceId === undefined ? transition : traced(transition, traceId) }
   if ('error' in outcome) {
     end.error = outcome.error
     end.group = groupOf(claimed, outcome.error, transition.decision.kind, definition)
@@ -50,6 +50,11 @@ function correction(estimate: Units = {}, spent: Units): Units | undefined {
   const owed = differences.filter(([, amount]) => amount !== 0)
   return owed.length === 0 ? undefined : Object.fromEntries(owed)
 }
+
+const traced = (transition: Transition, traceId: string): Transition => ({
+  ...transition,
+  decision: { ...transition.decision, traceId },
+})
 
 function joined(noted: string | undefined, note: string | undefined): string {
   return noted === undefined || note === undefined ? (noted ?? note)! : `${noted}; ${note}`

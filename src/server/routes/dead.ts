@@ -5,12 +5,12 @@ import { present } from '../../core/values/present.js'
 import { about, named, oneOf } from '../../core/values/schema.js'
 import { listOf, object, omit, view } from '../../core/values/shape.js'
 import { breakdownQuery, errorBreakdown } from '../../engine/dead/breakdown.js'
-import { errorGroupView, groupQuery, SETTABLE_STATES } from '../../engine/dead/dead.js'
+import { type Dead, type ErrorGroupView, errorGroupView, groupQuery, SETTABLE_STATES } from '../../engine/dead/dead.js'
 import { assignee as assigneeName, noteText } from '../../engine/dead/error-notes.js'
 import { bulkResult, checkMeant } from '../../engine/jobs/bulk.js'
 import { paging } from '../../engine/jobs/query.js'
-import { chosen, tenantWords } from '../audit-words.js'
-import { type Answer, type Endpoint, endpoint, ok } from '../endpoint.js'
+import { chosen, type Facts, tenantWords } from '../audit-words.js'
+import { type Answer, type Call, type Endpoint, endpoint, ok } from '../endpoint.js'
 import { jobList } from './job-forms.js'
 import { jobsShownTo, ownTenant, shownTo } from './tenancy.js'
 import { bulkRequest, id, listSchema } from './words.js'
@@ -42,7 +42,7 @@ const list = endpoint({
   description: 'Takes the filters of `GET /jobs`. The count is exact up to 10,000.',
   role: 'viewer',
   tenants: 'own',
-  query: object({}, { ...omit(jobQuery, 'state', 'phase').optional, ...paging }),
+  query: object({}, { ...omit(jobQuery, 'state', 'phase', 'workerId').optional, ...paging }),
   answers: ok(jobList, 'A page of jobs'),
   async handle({ app, caller, query }): Promise<Answer> {
     const { limit, cursor, ...asked } = query
@@ -86,6 +86,21 @@ const group = endpoint({
   },
 })
 
+type GroupCall = Call<{ readonly fingerprint: string }, { readonly tenantId?: string }, unknown>
+
+/** Changes a group, or the part of one tenant, and notes it with these facts. */
+async function changeGroup(
+  { app, caller, params: { fingerprint }, query, note }: GroupCall,
+  facts: Facts,
+  change: (dead: Dead, fingerprint: string, tenantId: string | undefined) => Promise<ErrorGroupView>,
+): Promise<Answer> {
+  const { tenantId } = ownTenant(caller, query)
+  const body = await change(app.chronos.dead, fingerprint, tenantId)
+  note({ ...facts, ...present({ tenantId }) })
+  app.feed.changed(['dead'], tenantId)
+  return { body }
+}
+
 const setGroup = endpoint({
   method: 'patch',
   path: '/dead/groups/{fingerprint}',
@@ -98,12 +113,9 @@ const setGroup = endpoint({
   query: ofTenant,
   body: groupEdit,
   answers: ok(errorGroupView, 'The changed error group'),
-  async handle({ app, caller, params: { fingerprint }, query, body: { state }, note }): Promise<Answer> {
-    const { tenantId } = ownTenant(caller, query)
-    const set = await app.chronos.dead.setGroup(fingerprint, state, tenantId)
-    note(present({ state, tenantId }))
-    app.feed.changed(['dead'], tenantId)
-    return { body: set }
+  handle: call => {
+    const { state } = call.body
+    return changeGroup(call, { state }, (dead, id, tenantId) => dead.setGroup(id, state, tenantId))
   },
 })
 
@@ -141,12 +153,10 @@ const assign = endpoint({
   query: ofTenant,
   body: named('ErrorGroupAssignee', object({ assignee: about(assigneeName, '`null` removes the name.') })),
   answers: ok(errorGroupView, 'The changed error group'),
-  async handle({ app, caller, params: { fingerprint }, query, body: { assignee }, note }): Promise<Answer> {
-    const { tenantId } = ownTenant(caller, query)
-    const set = await app.chronos.dead.assign(fingerprint, assignee, tenantId)
-    note(present({ assignee: assignee ?? undefined, tenantId }))
-    app.feed.changed(['dead'], tenantId)
-    return { body: set }
+  handle: call => {
+    const { assignee } = call.body
+    const facts = present({ assignee: assignee ?? undefined })
+    return changeGroup(call, facts, (dead, id, tenantId) => dead.assign(id, assignee, tenantId))
   },
 })
 
@@ -163,12 +173,9 @@ const addNote = endpoint({
   query: ofTenant,
   body: named('NewErrorNote', object({ text: noteText })),
   answers: ok(errorGroupView, 'The changed error group'),
-  async handle({ app, caller, params: { fingerprint }, query, body: { text }, note }): Promise<Answer> {
-    const { tenantId } = ownTenant(caller, query)
-    const set = await app.chronos.dead.addNote(fingerprint, text, tenantId, caller.name)
-    note(present({ tenantId }))
-    app.feed.changed(['dead'], tenantId)
-    return { body: set }
+  handle: call => {
+    const { text } = call.body
+    return changeGroup(call, {}, (dead, id, tenantId) => dead.addNote(id, text, tenantId, call.caller.name))
   },
 })
 
@@ -183,12 +190,9 @@ const removeNote = endpoint({
   params: object({ fingerprint: freeText, id }),
   query: ofTenant,
   answers: ok(errorGroupView, 'The changed error group'),
-  async handle({ app, caller, params: { fingerprint, id: noteId }, query, note }): Promise<Answer> {
-    const { tenantId } = ownTenant(caller, query)
-    const set = await app.chronos.dead.removeNote(fingerprint, noteId, tenantId)
-    note(present({ tenantId }))
-    app.feed.changed(['dead'], tenantId)
-    return { body: set }
+  handle: call => {
+    const { id: noteId } = call.params
+    return changeGroup(call, {}, (dead, id, tenantId) => dead.removeNote(id, noteId, tenantId))
   },
 })
 

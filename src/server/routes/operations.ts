@@ -2,9 +2,10 @@ import { auditLogEntry } from '../../core/audit/entry.js'
 import { forecastQuery, forecast as forecastView } from '../../core/forecast/forecast.js'
 import { incidentReport } from '../../core/incident/report.js'
 import { timeText } from '../../core/job/view.js'
+import { freeText } from '../../core/values/limits.js'
 import { present } from '../../core/values/present.js'
 import { about, anyText, boolean, type Infer, integer, named, oneOf } from '../../core/values/schema.js'
-import { listOf, view } from '../../core/values/shape.js'
+import { listOf, object, view } from '../../core/values/shape.js'
 import { timestamp } from '../../core/values/time.js'
 import { seriesQuery, statsSeries } from '../../engine/figures/series.js'
 import { fleetStats } from '../../engine/figures/statistics.js'
@@ -174,7 +175,7 @@ const auditLog = endpoint({
     'Who changed what. Entries are kept for 90 days. Enqueues and lease calls are summed up per caller, action and second.',
   role: 'admin',
   tenants: 'none',
-  query: tenantQuery,
+  query: object({}, { ...tenantQuery.optional, id: about(freeText, 'Only this entry.') }),
   answers: ok(listSchema(auditLogEntry, 'AuditLog'), 'A page of entries'),
   handle: async ({ app, query }) => ({ body: await app.auditLog.list(query) }),
 })

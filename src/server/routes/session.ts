@@ -1,6 +1,6 @@
 import { SAVED_VIEWS_MAX, savedView, savedViewInput } from '../../core/saved-view/saved-view.js'
 import { present } from '../../core/values/present.js'
-import { anyText, boolean, type Infer, named, oneOf, text } from '../../core/values/schema.js'
+import { about, anyText, boolean, type Infer, named, oneOf, text } from '../../core/values/schema.js'
 import { object, view } from '../../core/values/shape.js'
 import { SESSION_COOKIE, SESSION_MS } from '../access/access.js'
 import type { Caller } from '../access/caller.js'
@@ -23,14 +23,21 @@ const sessionView = named(
       readOnly: boolean,
       version: anyText,
     },
-    { tenantId: anyText, env: envView },
+    {
+      tenantId: anyText,
+      env: envView,
+      traceUrl: about(anyText, 'The page of a trace, with `{traceId}`; not for the token of a tenant.'),
+    },
   ),
 )
 
 async function sessionOf({ access, settings }: Application, caller: Caller): Promise<Infer<typeof sessionView>> {
   const { name, role, tenantId, by } = caller
   const { readOnly, env } = settings
-  return present({ name, role, tenantId, by, authRequired: await access.isRequired(), readOnly, version: VERSION, env })
+  const authRequired = await access.isRequired()
+  // The tracing backend belongs to the operators, as the fleet does.
+  const traceUrl = tenantId === undefined ? settings.traceUrl : undefined
+  return present({ name, role, tenantId, by, authRequired, readOnly, version: VERSION, env, traceUrl })
 }
 
 const whoAmI = endpoint({

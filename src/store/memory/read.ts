@@ -139,6 +139,7 @@ function matches(tables: MemoryTables, row: Row, filter: Omit<JobFilter, 'ids'>,
     (filter.dependency === undefined || job.dependency === filter.dependency) &&
     (filter.redriveId === undefined || job.redriveId === filter.redriveId) &&
     (filter.scheduleId === undefined || job.scheduleId === filter.scheduleId) &&
+    (filter.workerId === undefined || row.lease?.workerId === filter.workerId) &&
     (filter.acknowledged === undefined || (job.acknowledgedAt !== undefined) === filter.acknowledged) &&
     (filter.retried === undefined || job.attempt > 1 === filter.retried) &&
     isWithin(job.createdAt, filter.createdAfter, filter.createdBefore) &&

@@ -1,5 +1,5 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
-import { SpanKind, SpanStatusCode } from '@opentelemetry/api'
+import { type Span, SpanKind, SpanStatusCode, type Tracer } from '@opentelemetry/api'
 import type { ReadableSpan } from '@opentelemetry/sdk-trace-base'
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { fixed } from '../../../src/core/policy/builders.js'
@@ -103,6 +103,48 @@ describe.each(STORES)('a traced job on %s', (_, open) => {
     const { id: untraced } = await plain.enqueue(mail, 0)
     expect(await store!.get(untraced)).not.toHaveProperty('trace')
     await plain.close()
+  })
+})
+
+describe.each(STORES)('the history of a traced job on %s', (_, open) => {
+  it('has the trace of each attempt, also of a success', async () => {
+    await using t = testChronos({ jobs: [mail], store: open, tracing: traced.api })
+    const { id } = await t.enqueue(mail, 1)
+    await t.drain()
+    const { data } = await t.jobs.history(id, { order: 'oldest' })
+    const spans = traced.spans('process mails').map(span => span.spanContext().traceId)
+    expect(data.map(({ status, traceId }) => [status, traceId])).toEqual([
+      ['failed', spans[0]],
+      ['succeeded', spans[1]],
+    ])
+    expect(data.map(({ decision }) => Object.keys(decision!))).not.toContainEqual(expect.arrayContaining(['traceId']))
+    expect(data[1]!.decision!.why).toBe('succeeded at retry 1')
+  })
+
+  it('has no trace that is not sampled, and none without tracing', async () => {
+    const { api } = traced
+    const unsampled = (span: Span): Span => {
+      const context = { ...span.spanContext(), traceFlags: 0 }
+      return Object.assign(Object.create(span) as Span, { spanContext: () => context })
+    }
+    const tracer = (name: string) => ({
+      startSpan: (...given: Parameters<Tracer['startSpan']>) =>
+        unsampled(api.trace.getTracer(name).startSpan(...given)),
+    })
+    const trace = {
+      ...api.trace,
+      getTracer: tracer,
+      setSpan: api.trace.setSpan,
+      getSpanContext: api.trace.getSpanContext,
+    }
+    for (const tracing of [{ ...api, trace } as unknown as OpenTelemetry, undefined]) {
+      await using t = testChronos({ jobs: [mail], store: open, ...(tracing && { tracing }) })
+      const { id } = await t.enqueue(mail, 1)
+      await t.drain()
+      const { data } = await t.jobs.history(id)
+      expect(data.map(({ status }) => status)).toEqual(['succeeded', 'failed'])
+      expect(data.flatMap(({ traceId }) => traceId ?? [])).toEqual([])
+    }
   })
 })
 

@@ -43,6 +43,22 @@ describe.each(STORES)('draining a worker on %s', (_, store) => {
     await expect(t.chronos.fleet.drain(t.worker.id)).rejects.toMatchObject({ code: 'NOT_FOUND' })
   })
 
+  test('a worker is shown with its jobs, however many newer ones other workers run', async () => {
+    await using t = testChronos({ jobs: [], store })
+    const claim = (workerId: string, limit: number) =>
+      t.chronos.leases.claim({ workerId, queues: ['images'], limit, lease: '1h' })
+    const { id } = await t.chronos.enqueue('resize', 0, { queue: 'images' })
+    await claim('ml-1', 1)
+    const newer = Array.from({ length: 1_200 }, (_, n) => n)
+    await t.chronos.enqueueMany('resize', newer, { queue: 'images' })
+    let claimed = 0
+    while (claimed < newer.length) claimed += (await claim('ml-2', 100)).data.length
+    await t.advance('2s')
+    expect((await t.chronos.fleet.get('ml-1')).jobs.map(job => job.id)).toEqual([id])
+    const { jobs, running } = await t.chronos.fleet.get('ml-2')
+    expect([jobs.length, running]).toEqual([100, 1_200])
+  })
+
   test('a pull worker has a build, and is told by its next claim', async () => {
     await using t = testChronos({ jobs: [], store })
     const claim = () => t.chronos.leases.claim({ workerId: 'ml-7', queues: ['images'], build: 'v3' })

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { LINES_MAX } from '../../../src/store/reads/census.js'
 import { type Database, type Driver, loadDriver } from '../../../src/store/sqlite/file/driver.js'
 import { linesAfter } from '../../../src/store/sqlite/reads/lines.js'
+import { PLAIN } from '../../../src/store/sqlite/rows.js'
 import { Bench } from '../conformance/bench.js'
 import { Folder } from './folder.js'
 
@@ -84,7 +85,7 @@ test('the walk from queue to queue passes over the jobs of a long queue', async 
   const store = folder.store()
   await store.migrate()
   const database = await folder.database()
-  const plan = database.prepare(`EXPLAIN QUERY PLAN ${linesAfter(10)} SELECT * FROM line`).all('', -1)
+  const plan = database.prepare(`EXPLAIN QUERY PLAN ${linesAfter(PLAIN, 10)} SELECT * FROM line`).all('', -1)
   const searches = plan
     .map(step => (step as { detail: string }).detail)
     .filter(detail => detail.includes('jobs_waiting'))

@@ -11,7 +11,10 @@ import { usage } from '../../exit.js'
 export interface FilterOptions extends Pick<JobQuery, 'state' | 'phase' | 'retried'> {}
 export interface DeadFilterOptions extends Pick<DeadQuery, 'acknowledged' | 'retried'> {}
 
-type Trait = Exclude<keyof DeadQuery, 'ids' | 'acknowledged' | 'retried'>
+/** Conditions that a dead job can't fulfil, or that a redrive does not take. */
+const NOT_DEAD: readonly string[] = ['redriveId', 'workerId']
+
+type Trait = Exclude<keyof JobQuery, 'ids' | 'state' | 'phase' | 'internal' | 'acknowledged' | 'retried'>
 
 /** The flag and the help of each condition. The library checks the values. */
 const TRAITS: Readonly<Record<Trait, readonly [flag: string, help: string]>> = {
@@ -24,6 +27,8 @@ const TRAITS: Readonly<Record<Trait, readonly [flag: string, help: string]>> = {
   fingerprint: ['--fingerprint <id>', 'last error in this error group'],
   dependency: ['--dependency <name>', 'with this dependency'],
   scheduleId: ['--schedule <id>', 'enqueued by this schedule'],
+  redriveId: ['--redrive <id>', 'started again by this redrive'],
+  workerId: ['--worker <id>', 'that this worker runs now'],
   error: ['--error <text>', 'last error contains this in its name, code or message'],
   q: ['--search <text>', 'id, name, key, tags, payload or error contains this'],
   createdAfter: ['--created-after <time>', 'created after a time (2026-12-24T18:00Z) or less than an age ago (2h)'],
@@ -70,6 +75,7 @@ function addRetried(command: Command): Command {
 export function addDeadFilterOptions(command: Command): Command {
   command.optionsGroup(GROUP)
   for (const { option, field } of OPTIONS) {
+    if (NOT_DEAD.includes(field)) continue
     command.addOption(field === 'fingerprint' ? new Option('--group <fingerprint>', option.description) : option)
   }
   return addRetried(command)

@@ -12,8 +12,15 @@ export function errorText({ name, message, code, status }: StoredError): string 
 
 const ERROR_COLUMNS = 200
 
-/** The note of a run, its error and the decision that followed. */
+/** The note of a run, its error, the decision that followed, and its trace. */
 export function noteOf(attempt: AttemptView, style: Style): string {
+  const { traceId } = attempt
+  return [outcomeText(attempt, style), traceId === undefined ? '' : `trace ${traceId}`]
+    .filter(part => part !== '')
+    .join('; ')
+}
+
+function outcomeText(attempt: AttemptView, style: Style): string {
   const { status, note = '', decision } = attempt
   if (status === 'succeeded') return note
   const text = failureText(attempt, style)

@@ -26,10 +26,12 @@ export interface EditorProps {
   readonly children: ComponentChildren
 }
 
+export const SOME_WRONG = 'Some fields are missing or wrong.'
+
 /** A form in a layer: saves once at a time, and closes when it is saved. */
 export function Editor(props: EditorProps) {
   const { title, onClose, verb, icon, tone = 'primary', cancel = 'Cancel' } = props
-  const { isReady, why = 'Some fields are missing or wrong.', onSave, more, as, size, children } = props
+  const { isReady, why = SOME_WRONG, onSave, more, as, size, children } = props
   const isBusy = useSignal(false)
   const save = async (): Promise<void> => {
     if (!isReady || isBusy.value) return

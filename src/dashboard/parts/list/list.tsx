@@ -34,6 +34,8 @@ export interface ListProps<Row, Found extends Rows<Row>>
   readonly query: QueryState<Found>
   /** Shown instead of the table if there are no rows. */
   readonly empty?: ComponentChildren
+  /** Shown instead of the table if `pick` leaves no rows. */
+  readonly none?: ComponentChildren
   /** The size of the list, beside the buttons of its pages. */
   readonly size?: ((found: Found) => ComponentChildren) | undefined
   readonly actions?: ((found: Found) => ComponentChildren) | undefined
@@ -44,7 +46,7 @@ export interface ListProps<Row, Found extends Rows<Row>>
 
 /** The rows of a query as a table: loading, error and empty state, and pages if there are more rows. */
 export function List<Row, Found extends Rows<Row>>(props: ListProps<Row, Found>) {
-  const { query, empty, size, actions, pick = rows => rows, lines = 8, title, note, ...table } = props
+  const { query, empty, none, size, actions, pick = rows => rows, lines = 8, title, note, ...table } = props
   return (
     <Answer query={query} lines={lines}>
       {found => {
@@ -53,6 +55,7 @@ export function List<Row, Found extends Rows<Row>>(props: ListProps<Row, Found>)
         const picked = pick(found.data)
         const rows = isWhole ? ordered(picked, table.columns, order()) : picked
         if (found.data.length === 0 && empty) return empty
+        if (picked.length === 0 && none) return none
         return (
           <>
             <Panel flush title={title} note={note} actions={actions?.(found)}>

@@ -70,7 +70,7 @@ function columns(after: () => void): readonly Column<SilenceView>[] {
       silence =>
         may('operator') &&
         Date.parse(silence.until) > now.value && (
-          <Button text="End" size="sm" onPress={() => void end(silence, after)} />
+          <Button text="End silence" size="sm" onPress={() => void end(silence, after)} />
         ),
       'show',
     ),
@@ -119,7 +119,7 @@ export function SilenceEditor({ start, after, onClose }: SilenceEditorProps) {
   return (
     <Editor
       title="New silence"
-      verb="Silence"
+      verb="Create silence"
       onClose={onClose}
       isReady={form.isReady}
       onSave={() =>

@@ -9,10 +9,12 @@ import { may } from '../../data/session.js'
 import { Badge } from '../../parts/badge.js'
 import { Button } from '../../parts/button.js'
 import { Answer, Empty } from '../../parts/empty.js'
+import { Only } from '../../parts/list/only.js'
 import { PageHead } from '../../parts/panel.js'
 import { StateMark } from '../../parts/state.js'
 import { Tabs } from '../../parts/tabs.js'
 import { Time } from '../../parts/time.js'
+import { query } from '../../shell/router.js'
 import { AlertRules } from './alert-rules.js'
 import { AlertSilences, SilenceEditor, type SilenceStart } from './alert-silences.js'
 import { LabelTags, silenceOf, valueText } from './alert-words.js'
@@ -85,7 +87,25 @@ interface NowProps {
   readonly onSilence: (start: SilenceStart) => void
 }
 
-function Now({ alerts, silences, onSilence }: NowProps) {
+function Now({ alerts: all, silences, onSilence }: NowProps) {
+  const only = query.value['alert']
+  const alerts = only === undefined ? all : all.filter(({ id }) => id === only)
+  if (only !== undefined) {
+    return (
+      <>
+        <Only name="alert" all="Show all alerts">
+          Only the alert that you opened is shown.
+        </Only>
+        {alerts.length === 0 ? (
+          <Empty icon="alerts" title="This alert is no longer stored">
+            An alert is listed for a day after it was resolved.
+          </Empty>
+        ) : (
+          <Cards alerts={alerts} silences={silences} onSilence={onSilence} />
+        )}
+      </>
+    )
+  }
   if (alerts.length === 0) {
     return (
       <Empty icon="check" title="No alerts" good>
@@ -93,6 +113,10 @@ function Now({ alerts, silences, onSilence }: NowProps) {
       </Empty>
     )
   }
+  return <Cards alerts={alerts} silences={silences} onSilence={onSilence} />
+}
+
+function Cards({ alerts, silences, onSilence }: NowProps) {
   return (
     <ul class="alert-cards" aria-label="Alerts">
       {alerts.map(alert => (

@@ -132,6 +132,8 @@ function NothingDead({ state }: { readonly state: string }) {
   )
 }
 
+export const NOTHING_TO_REDRIVE = 'The group has no dead letters now'
+
 interface GroupProps {
   readonly group: ErrorGroupView
   /** The number of dead letters of the largest group. */
@@ -183,7 +185,14 @@ function Group({ group, most, onRedrive, after }: GroupProps) {
       </div>
       {may('operator') && (
         <div class="dead-group-actions">
-          <Button text="Redrive" size="sm" tone="primary" icon="redrive" disabled={dead === 0} onPress={onRedrive} />
+          <Button
+            text="Redrive"
+            size="sm"
+            tone="primary"
+            icon="redrive"
+            disabled={dead === 0 && NOTHING_TO_REDRIVE}
+            onPress={onRedrive}
+          />
           <GroupMenu group={group} after={after} />
         </div>
       )}
@@ -240,7 +249,7 @@ export function GroupMenu({ group, after }: { readonly group: ErrorGroupView; re
 }
 
 function DeadJobs() {
-  const tokens = jobTokens().filter(({ name }) => name !== 'state')
+  const tokens = jobTokens().filter(({ name }) => name !== 'state' && name !== 'worker')
   const filter = { ...apiFilter(query.value, tokens), ...apiRange(range.value, 'finished') }
   const jobs = usePage(
     `dead ${JSON.stringify(filter)}`,
@@ -262,7 +271,8 @@ function DeadJobs() {
         lines={10}
         empty={<Empty icon="check" title={words.length === 0 ? 'No dead letters' : 'No matching dead letters'} good />}
       />
-      {may('operator') && total !== undefined && total.value > 0 && (
+      {/* A redrive can't choose by an earlier redrive, because it would change what it chooses from. */}
+      {may('operator') && total !== undefined && total.value > 0 && filter['redriveId'] === undefined && (
         <Button
           text={`Redrive all ${count(total)} that match`}
           icon="redrive"

@@ -9,6 +9,7 @@ import { Select } from '../../parts/form/field.js'
 import { Link } from '../../parts/link.js'
 import { Panel } from '../../parts/panel.js'
 import { Stack } from '../../parts/stack.js'
+import { TraceId } from '../../parts/trace-id.js'
 import { pageOf } from '../../shell/router.js'
 
 type Group = ErrorGroupView & { readonly jobs?: readonly JobView[] }
@@ -107,7 +108,14 @@ function Side({ failed, side, shown, other, label }: SideProps) {
           )
         })}
       </dl>
-      <Link to={pageOf('jobs', job.id, { run: String(attempt.run) })} text="Show job" />
+      <p class="row wrap">
+        <Link to={pageOf('jobs', job.id, { run: String(attempt.run) })} text="Show job" />
+        {attempt.traceId !== undefined && (
+          <span class="row tight muted">
+            trace <TraceId id={attempt.traceId} />
+          </span>
+        )}
+      </p>
       <Stack
         text={error!.stack ?? `${error!.name}: ${error!.message}`}
         label={`${attempt.label} of job ${shortId(job.id)}`}

@@ -21,7 +21,7 @@ import { href, pageOf, query } from '../../shell/router.js'
 import { useTitle } from '../../shell/title.js'
 import { ForecastPanel } from '../forecast/forecast.js'
 import { jobColumns } from '../jobs/jobs-columns.js'
-import { choiceOf, GroupMenu, groupHref } from './dead.js'
+import { choiceOf, GroupMenu, groupHref, NOTHING_TO_REDRIVE } from './dead.js'
 import { ErrorAttempts } from './error-attempts.js'
 import { ErrorBreakdown } from './error-breakdown.js'
 import { ErrorNotes } from './error-notes.js'
@@ -79,7 +79,7 @@ function Found({ group, after }: { readonly group: Group; readonly after: () => 
                   text="Redrive"
                   tone="primary"
                   icon="redrive"
-                  disabled={dead === 0}
+                  disabled={dead === 0 && NOTHING_TO_REDRIVE}
                   onPress={() => (isRedriving.value = true)}
                 />
                 <GroupMenu group={group} after={after} />
@@ -109,7 +109,7 @@ function Found({ group, after }: { readonly group: Group; readonly after: () => 
 function About({ group }: { readonly group: Group }) {
   const { fingerprint, error, code, status, names, queues, failures, deaths, dead, firstSeen, lastSeen } = group
   return (
-    <Panel title="In total">
+    <Panel title="Totals">
       <div class="stack">
         <Facts
           columns={1}
@@ -123,7 +123,7 @@ function About({ group }: { readonly group: Group }) {
             ['Jobs', names.join(', ')],
             ['Queues', queues.join(', ')],
             ['Tenant', group.tenantId],
-            ['Fingerprint', <Copyable text={fingerprint} what="Fingerprint copied" />],
+            ['Fingerprint', <Copyable text={fingerprint} what="Fingerprint" />],
           ]}
         />
       </div>

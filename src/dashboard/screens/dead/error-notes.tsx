@@ -131,7 +131,7 @@ function Notes({ group: { fingerprint, tenantId, notes = [] }, after }: ErrorNot
               text="Add note"
               type="submit"
               size="sm"
-              disabled={text.value.trim() === ''}
+              disabled={text.value.trim() === '' && 'Write a note first'}
               tip={text.value.trim() === '' ? 'Enter a text first' : undefined}
             />
           </div>

@@ -67,7 +67,7 @@ export function RedriveDialog({ choice, onClose }: { readonly choice: DeadChoice
       }}
     >
       <p class="redrive-what">
-        {total === undefined ? <Skeleton lines={1} /> : <span class="strong">{count(total)} jobs</span>}{' '}
+        {total === undefined ? <Skeleton lines={1} /> : <span class="strong">{plural(total, 'job')}</span>}{' '}
         <span class="ink-2">{choice.words}</span>
         {dry.data !== undefined && dry.data.skipped > 0 && (
           <span class="muted"> · {count(dry.data.skipped)} left alone (discarded, or of unknown outcome)</span>
@@ -87,9 +87,15 @@ export function RedriveDialog({ choice, onClose }: { readonly choice: DeadChoice
   )
 }
 
-function wordsOf(rate: number, canary: number, stop: number, total: number | undefined): string {
-  const first = canary > 0 ? `${plural(canary, 'job')} run first. If they succeed, the rest` : 'All jobs'
-  const time =
-    total === undefined ? '' : `, which takes at least ${duration((Math.max(0, total - canary) / rate) * 1000)}`
-  return `${first} follow at up to ${count(rate)} per second${time}. The redrive stops when ${percent(stop / 100)} or more fail again.`
+function wordsOf(rate: number, canary: number, stop: number, total = 0): string {
+  const rest = Math.max(0, total - canary)
+  const pace = `at up to ${count(rate)} per second`
+  const time = `at least ${duration((rest / rate) * 1000)}`
+  const order =
+    rest === 0
+      ? 'All of them run first, as a canary.'
+      : canary === 0
+        ? `They start ${pace}, which takes ${time}.`
+        : `${canary === 1 ? 'One job runs first. If it succeeds' : `${count(canary)} jobs run first. If they succeed`}, the other ${count(rest)} follow ${pace}, which takes ${time}.`
+  return `${order} The redrive stops when ${percent(stop / 100)} or more fail again.`
 }

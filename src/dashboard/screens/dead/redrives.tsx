@@ -4,6 +4,7 @@ import type { RedriveView } from '../../../engine/dead/redrives.js'
 import { RedriveProgress } from '../../charts/redrive-chart.js'
 import * as api from '../../data/api.js'
 import { count, plural } from '../../data/format.js'
+import { useQuery } from '../../data/query.js'
 import { Button } from '../../parts/button.js'
 import { Empty } from '../../parts/empty.js'
 import { Link } from '../../parts/link.js'
@@ -15,8 +16,14 @@ import { Time } from '../../parts/time.js'
 import { href, pageOf } from '../../shell/router.js'
 import './dead.css'
 
+const GROUPS_READ = 200
+
 /** All redrives, newest first. */
 export default function Redrives() {
+  const groups = useQuery('titles of groups', signal => api.dead.groups({ all: 'true', limit: GROUPS_READ }, signal), {
+    topics: ['redrives'],
+  })
+  const titles = new Map(groups.data?.data.map(({ fingerprint, title }) => [fingerprint, title]))
   const redrives = usePage('redrives', api.redrives.list, { topics: ['redrives'], everyMs: 3_000 })
   return (
     <>
@@ -24,7 +31,7 @@ export default function Redrives() {
       <List
         query={redrives}
         label="Redrives"
-        columns={COLUMNS}
+        columns={columns(titles)}
         href={({ id }) => pageOf('redrives', id)}
         size={({ data }) => plural(data.length, 'redrive')}
         lines={6}
@@ -46,14 +53,16 @@ function NoRedrives() {
   )
 }
 
-const COLUMNS: readonly Column<RedriveView>[] = [
+const columns = (titles: ReadonlyMap<string, string>): readonly Column<RedriveView>[] => [
   { title: 'State', phone: 'head', render: ({ state }) => <StateMark state={state} /> },
   {
     title: 'Filter',
     width: 'grow',
-    render: redrive => <Link to={pageOf('redrives', redrive.id)} look="strong clip" text={filterText(redrive)} />,
+    render: redrive => (
+      <Link to={pageOf('redrives', redrive.id)} look="strong clip" text={errorText(redrive, titles)} />
+    ),
   },
-  { title: 'Progress', render: redrive => <RedriveProgress redrive={redrive} isBrief /> },
+  { title: 'Progress', phone: 'hide', render: redrive => <RedriveProgress redrive={redrive} isBrief /> },
   {
     title: 'Started',
     align: 'end',
@@ -67,7 +76,15 @@ const COLUMNS: readonly Column<RedriveView>[] = [
   { title: 'Created', sort: ({ createdAt }) => createdAt, render: ({ createdAt }) => <Time at={createdAt} /> },
 ]
 
+/** The error that the redrive is about, and its other conditions. */
+function errorText(redrive: RedriveView, titles: ReadonlyMap<string, string>): string {
+  const { fingerprint = '', ...others } = redrive.filter
+  const title = titles.get(fingerprint)
+  if (title === undefined) return filterText(redrive)
+  return Object.keys(others).length === 0 ? title : `${title}, ${filterText({ filter: others })}`
+}
+
 /** The filter in the words of core. */
-export function filterText({ filter }: RedriveView): string {
+export function filterText({ filter }: Pick<RedriveView, 'filter'>): string {
   return redriveFilterWords(filter, timeText)
 }

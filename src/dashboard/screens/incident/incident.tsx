@@ -94,13 +94,13 @@ export function entryHref({ kind, target, tenantId }: IncidentEntry): string {
     case 'circuit':
       return href('/dependencies', { q: target })
     case 'alert':
-      return href('/alerts')
+      return href('/alerts', { alert: target })
     case 'deploy':
-      return href('/workers')
+      return href('/workers', { build: target })
     case 'redrive':
       return pageOf('redrives', target)
     case 'action':
-      return href('/audit')
+      return href('/audit', { entry: target })
   }
 }
 

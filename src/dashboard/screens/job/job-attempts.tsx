@@ -16,6 +16,7 @@ import { Icon } from '../../parts/icon.js'
 import { Facts, Panel } from '../../parts/panel.js'
 import { StateMark } from '../../parts/state.js'
 import { Elapsed, Time } from '../../parts/time.js'
+import { TraceId } from '../../parts/trace-id.js'
 import { query, setQuery } from '../../shell/router.js'
 import { windowWords } from '../../timeline/facts.js'
 import { LiveLog, Log } from './job-log.js'
@@ -130,6 +131,11 @@ function Attempt({ attempt, isOpen, logs }: AttemptProps) {
             <span class="row tight">
               · worker <Copyable text={workerId} shown={shortId(workerId)} what="Worker id" />
             </span>
+            {attempt.traceId !== undefined && (
+              <span class="row tight">
+                · trace <TraceId id={attempt.traceId} />
+              </span>
+            )}
           </p>
         </div>
       )}

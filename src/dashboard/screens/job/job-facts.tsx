@@ -1,6 +1,6 @@
 import type { JobView } from '../../../core/job/view.js'
-import { DELIVERIES } from '../../../core/webhook/webhook.js'
-import { duration } from '../../data/format.js'
+import { DELIVERIES, endpointKey, isEndpointKey } from '../../../core/webhook/webhook.js'
+import { duration, shortId } from '../../data/format.js'
 import { isTenant } from '../../data/session.js'
 import { Tags } from '../../parts/badge.js'
 import { Copyable, CopyableId } from '../../parts/copyable.js'
@@ -10,6 +10,7 @@ import { Countdown, Time } from '../../parts/time.js'
 import { formOf, queryOf } from '../../policy/policy-form.js'
 import { policyWords } from '../../policy/policy-words.js'
 import { href, pageOf } from '../../shell/router.js'
+import { About } from '../webhooks/delivery-columns.js'
 
 /** A blocked job starts when it is released, at a time that can't be predicted. */
 function NextRun({ job: { phase, runAt } }: { readonly job: JobView }) {
@@ -28,17 +29,12 @@ export function JobFacts({ job }: { readonly job: JobView }) {
           ['Delivery', job.delivery],
           ['Next run', job.state === 'waiting' && <NextRun job={job} />],
           ['Last started', job.startedAt && <Time at={job.startedAt} />],
-          ['Locked by', job.lockedBy],
+          ['Locked by', job.lockedBy && <Locked by={job.lockedBy} />],
           ['Locked until', job.lockedUntil && <Time at={job.lockedUntil} />],
           ['Ended', job.finishedAt && !isLive && <Time at={job.finishedAt} />],
           ['Deadline', job.deadline && <Time at={job.deadline} />],
           ['Timeout', job.timeoutMs !== undefined && duration(job.timeoutMs)],
-          [
-            'Webhook deliveries',
-            job.queue !== DELIVERIES && (
-              <Link to={href('/jobs', { queue: DELIVERIES, q: job.id })} text="Show deliveries" />
-            ),
-          ],
+          ...deliveryFacts(job),
           ['Key', job.key !== undefined && <Copyable text={job.key} what="Key" />],
           ['Tenant', job.tenantId !== undefined && <Copyable text={job.tenantId} what="Tenant" />],
           ['Tags', job.tags.length > 0 && <Tags names={job.tags} to={tag => href('/jobs', { tag })} wrap />],
@@ -54,6 +50,26 @@ export function JobFacts({ job }: { readonly job: JobView }) {
       />
     </Panel>
   )
+}
+
+/** The page of a worker is for those who may see the fleet. */
+function Locked({ by }: { readonly by: string }) {
+  return isTenant.value ? <span>{by}</span> : <Link to={pageOf('workers', by)} text={shortId(by)} />
+}
+
+/** From a job to its deliveries, and from a delivery to its job and its endpoint. */
+function deliveryFacts(job: JobView): readonly Fact[] {
+  if (job.queue !== DELIVERIES)
+    return [
+      ['Webhook deliveries', <Link to={href('/jobs', { queue: DELIVERIES, q: job.id })} text="Show deliveries" />],
+    ]
+  const { dependency } = job
+  const endpoint =
+    dependency !== undefined && isEndpointKey(dependency) ? dependency.slice(endpointKey('').length) : undefined
+  return [
+    ['Reports', <About job={job} />],
+    ['Endpoint', endpoint !== undefined && <Link to={pageOf('webhooks', endpoint)} text={shortId(endpoint)} />],
+  ]
 }
 
 function PolicyFact({ job }: { readonly job: JobView }) {

@@ -15,7 +15,7 @@ import { CopyableId } from '../../parts/copyable.js'
 import { Empty, ProblemPanel, Skeleton } from '../../parts/empty.js'
 import { Json } from '../../parts/json.js'
 import { PageHead, Panel } from '../../parts/panel.js'
-import { StateMark, stateReason } from '../../parts/state.js'
+import { StateMark, stateOf, stateReason } from '../../parts/state.js'
 import { Time } from '../../parts/time.js'
 import { href, navigate, pageOf, query, setQuery } from '../../shell/router.js'
 import { useTitle } from '../../shell/title.js'
@@ -57,7 +57,7 @@ export default function JobScreen({ params }: ScreenProps) {
         title={jobTitle(job.name, job.payload)}
         sub={
           <span class="row wrap">
-            <StateMark state={job.phase} reason={stateReason(job)} as="badge" />
+            <StateMark state={stateOf(job)} reason={stateReason(job)} as="badge" />
             <Link to={pageOf('queues', job.queue)} text={job.queue} />
             <CopyableId id={job.id} />
             <span>{attemptWords(data)}</span>

@@ -105,7 +105,7 @@ export function JobsBulk({ selected, total, filter, rows, after }: JobsBulkProps
           key={deed.verb}
           size="sm"
           tone={deed.tone ?? 'normal'}
-          disabled={!fitting(deed)}
+          disabled={!fitting(deed) && `No selected job is in a state for this: ${deed.verb.toLowerCase()}`}
           shortcut={deed.key}
           onPress={() => doDeed(deed)}
         />

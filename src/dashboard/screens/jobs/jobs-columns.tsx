@@ -5,14 +5,14 @@ import { isTenant } from '../../data/session.js'
 import { Tag } from '../../parts/badge.js'
 import { Link } from '../../parts/link.js'
 import type { Column } from '../../parts/list/table.js'
-import { StateMark, stateReason } from '../../parts/state.js'
+import { StateMark, stateOf, stateReason } from '../../parts/state.js'
 import { Elapsed, Time } from '../../parts/time.js'
 import { href, pageOf, query } from '../../shell/router.js'
 import { MiniTimeline } from '../../timeline/mini-timeline.js'
 
 export function jobColumns(): readonly Column<JobView>[] {
   return [
-    { title: 'State', phone: 'head', render: job => <StateMark state={job.phase} reason={stateReason(job)} /> },
+    { title: 'State', phone: 'head', render: job => <StateMark state={stateOf(job)} reason={stateReason(job)} /> },
     {
       title: 'Job',
       phone: 'head',

@@ -46,6 +46,8 @@ export function NoJobs({ filter, searched, next }: NoJobsProps) {
 const URL_NAMES: Readonly<Record<string, string>> = {
   phase: 'state',
   scheduleId: 'schedule',
+  redriveId: 'redrive',
+  workerId: 'worker',
   tenantId: 'tenant',
   createdAfter: 'after',
   createdBefore: 'before',

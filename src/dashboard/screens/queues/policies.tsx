@@ -109,7 +109,7 @@ function Presets({ known, onOpen, chosen }: PresetsProps) {
           size="sm"
           tone="quiet"
           icon="chart"
-          disabled={name === chosen}
+          disabled={name === chosen && 'The simulator shows it'}
           onPress={() => onOpen(name)}
         />
       ),

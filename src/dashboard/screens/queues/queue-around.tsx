@@ -51,7 +51,7 @@ export function QueueWorkers({ queue }: { readonly queue: QueueReport }) {
         <WorkerList
           workers={data.filter(({ queues, state }) => state === 'alive' && queues.includes(queue.name))}
           total={queue.workers}
-          none="No live workers."
+          none={queue.workers > 0 ? 'Each process of the fleet works on it.' : 'No live workers.'}
         />
       )}
     </Answer>

@@ -11,6 +11,7 @@ import type { ScreenProps } from '../../lazy.js'
 import { Button } from '../../parts/button.js'
 import { CodeSample } from '../../parts/code-sample.js'
 import { Detail, Empty, ProblemPanel, Skeleton } from '../../parts/empty.js'
+import { SOME_WRONG } from '../../parts/form/editor.js'
 import { Icon } from '../../parts/icon.js'
 import { PageHead, Panel } from '../../parts/panel.js'
 import { go, href, pageOf, query, segment } from '../../shell/router.js'
@@ -79,8 +80,16 @@ function Editor({ id, from, current }: EditorProps) {
   const preview = usePreview(form)
   const refused = refusal.value && refusal.value.typed === typedIn(form) ? fieldProblems(refusal.value.problem) : {}
   const wrong = { ...scheduleProblems(form), ...refused, ...preview.wrong }
-  const isRight = Object.keys(wrong).length === 0 && preview.isSettled
+  const isWrong = Object.keys(wrong).length > 0
+  const isRight = !isWrong && preview.isSettled
   const theirs = current?.data && current.data.version !== begun.value?.version ? current.data : undefined
+  const why = isWrong
+    ? SOME_WRONG
+    : theirs
+      ? 'Another user has changed the schedule: choose a version above.'
+      : isRight
+        ? undefined
+        : 'Checking the upcoming runs …'
   const save = async (version: number | undefined): Promise<void> => {
     isBusy.value = true
     refusal.value = undefined
@@ -111,22 +120,6 @@ function Editor({ id, from, current }: EditorProps) {
             : { href: pageOf('schedules', id), text: id }
         }
         title={id === undefined ? 'New schedule' : `Edit ${id}`}
-        actions={
-          <>
-            <Button
-              text="Cancel"
-              tone="quiet"
-              href={href(id === undefined ? '/schedules' : `/schedules/${segment(id)}`)}
-            />
-            <Button
-              text={id === undefined ? 'Create schedule' : 'Save schedule'}
-              tone="primary"
-              type="submit"
-              busy={isBusy.value}
-              disabled={!isRight || theirs !== undefined}
-            />
-          </>
-        }
       />
       <div class="stack">
         {theirs && (
@@ -152,6 +145,21 @@ function Editor({ id, from, current }: EditorProps) {
                 />
               </Panel>
             )}
+            <div class="row wrap">
+              <Button
+                text={id === undefined ? 'Create schedule' : 'Save schedule'}
+                tone="primary"
+                type="submit"
+                busy={isBusy.value}
+                disabled={why !== undefined}
+              />
+              <Button
+                text="Cancel"
+                tone="quiet"
+                href={href(id === undefined ? '/schedules' : `/schedules/${segment(id)}`)}
+              />
+              {why !== undefined && <span class="muted">{why}</span>}
+            </div>
           </div>
           <div class="schedule-preview">
             <Preview form={form} preview={preview} />

@@ -75,13 +75,13 @@ function Bulk({ rows, selected, after }: BulkProps) {
       <Button
         text={`Pause ${plural(active.length, 'schedule')}`}
         icon="pause"
-        disabled={active.length === 0}
+        disabled={active.length === 0 && 'No selected schedule is active'}
         onPress={turn(active, 'pause')}
       />
       <Button
         text={`Resume ${plural(paused.length, 'schedule')}`}
         icon="play"
-        disabled={paused.length === 0}
+        disabled={paused.length === 0 && 'No selected schedule is paused'}
         onPress={turn(paused, 'resume')}
       />
       <Button text="Clear selection" tone="quiet" onPress={clear} />

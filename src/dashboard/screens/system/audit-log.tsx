@@ -1,10 +1,12 @@
 import type { AuditLogEntry } from '../../../core/audit/entry.js'
+import { present } from '../../../core/values/present.js'
 import * as api from '../../data/api.js'
 import { Badge } from '../../parts/badge.js'
 import { CopyableId } from '../../parts/copyable.js'
 import { Empty } from '../../parts/empty.js'
 import { Link } from '../../parts/link.js'
 import { List, usePage } from '../../parts/list/list.js'
+import { Only } from '../../parts/list/only.js'
 import type { Column } from '../../parts/list/table.js'
 import { PageHead } from '../../parts/panel.js'
 import { Time } from '../../parts/time.js'
@@ -13,21 +15,37 @@ import { href, query, segment } from '../../shell/router.js'
 const LIMIT = 50
 
 export default function AuditLog() {
-  const isFirst = query.value['cursor'] === undefined
-  const entries = usePage('audit', api.audit.list, { limit: LIMIT, ...(isFirst && { everyMs: 5_000 }) })
+  const { cursor, entry: id } = query.value
+  const isNewest = cursor === undefined && id === undefined
+  const entries = usePage(
+    `audit ${id ?? ''}`,
+    (page, signal) => api.audit.list({ ...page, ...present({ id }) }, signal),
+    { limit: LIMIT, ...(isNewest && { everyMs: 5_000 }) },
+  )
   return (
     <>
       <PageHead title="Audit log" sub="Every change made through this server, kept for 90 days" />
+      {id !== undefined && (
+        <Only name="entry" all="Show all changes">
+          Only the change that you opened is shown.
+        </Only>
+      )}
       <List
         query={entries}
         label="Audit log"
         columns={COLUMNS}
-        size={() => 'Newest first'}
+        size={id === undefined ? () => 'Newest first' : undefined}
         lines={10}
         empty={
-          <Empty icon="audit" title="No changes yet">
-            Every change is listed here with its author: cancelled jobs, redrives, paused queues, new tokens.
-          </Empty>
+          id === undefined ? (
+            <Empty icon="audit" title="No changes yet">
+              Every change is listed here with its author: cancelled jobs, redrives, paused queues, new tokens.
+            </Empty>
+          ) : (
+            <Empty icon="audit" title="No such change">
+              It is older than 90 days, or the address is mistyped.
+            </Empty>
+          )
         }
       />
     </>
@@ -67,7 +85,8 @@ const COLUMNS: readonly Column<AuditLogEntry>[] = [
 
 function Target({ entry: { action, target } }: { readonly entry: AuditLogEntry }) {
   if (target === undefined) return null
-  const to = /\/(jobs|queues|schedules|redrives|webhooks)\b/.exec(action)?.[1]
+  const to = /\/(jobs|queues|schedules|redrives|webhooks|workers|dead|circuits)\b/.exec(action)?.[1]
   if (to === undefined) return <span class="mono">{target}</span>
-  return <Link to={href(`/${to}/${segment(target)}`)} look="mono" text={target} />
+  const page = to === 'circuits' ? href('/dependencies', { q: target }) : href(`/${to}/${segment(target)}`)
+  return <Link to={page} look="mono" text={target} />
 }

@@ -45,7 +45,13 @@ export function SignIn() {
         >
           <Input value={token} type="password" autoFocus autoComplete="current-password" mono />
         </Field>
-        <Button text="Sign in" tone="primary" type="submit" busy={isBusy.value} disabled={token.value.trim() === ''} />
+        <Button
+          text="Sign in"
+          tone="primary"
+          type="submit"
+          busy={isBusy.value}
+          disabled={token.value.trim() === '' && 'Enter a token first'}
+        />
         <p class="muted">
           No token yet? An administrator can create one with <code>chronos tokens create</code>.
         </p>

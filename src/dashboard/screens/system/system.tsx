@@ -25,8 +25,8 @@ export default function System() {
         title="System"
         actions={
           <>
-            <Button text="Metrics" size="sm" icon="external" href={`${base}metrics`} external />
-            <Button text="OpenAPI" size="sm" icon="external" href={`${base}api/openapi.json`} external />
+            <Button text="Open metrics" size="sm" icon="external" href={`${base}metrics`} external />
+            <Button text="Open API document" size="sm" icon="external" href={`${base}api/openapi.json`} external />
           </>
         }
       />

@@ -2,7 +2,7 @@ import type { WorkerView } from '../../../engine/worker/fleet.js'
 import { count } from '../../data/format.js'
 import { Panel } from '../../parts/panel.js'
 import { Meter } from '../../parts/sparkline.js'
-import { href } from '../../shell/router.js'
+import { pageOf } from '../../shell/router.js'
 
 const WORKERS_SHOWN = 8
 
@@ -23,7 +23,7 @@ export function WorkerList({ workers, total = workers.length, none }: WorkerList
         <ul class="attention">
           {workers.slice(0, WORKERS_SHOWN).map(({ id, host, pid, running, concurrency }) => (
             <li key={id}>
-              <a href={href('/workers')}>
+              <a href={pageOf('workers', id)}>
                 <span class="grow clip">
                   {host} <span class="muted">{pid}</span>
                 </span>

@@ -6,6 +6,7 @@ import { count, plural } from '../../data/format.js'
 import { useQuery } from '../../data/query.js'
 import { may } from '../../data/session.js'
 import type { ScreenProps } from '../../lazy.js'
+import { Tags } from '../../parts/badge.js'
 import { CopyableId } from '../../parts/copyable.js'
 import { Detail } from '../../parts/empty.js'
 import { Json } from '../../parts/json.js'
@@ -105,9 +106,15 @@ const COLUMNS: readonly Column<RunningJob>[] = [
   },
 ]
 
-function Running({ worker: { jobs, running } }: { readonly worker: WorkerPage }) {
+function Running({ worker: { id, jobs, running } }: { readonly worker: WorkerPage }) {
+  const all = (
+    <Link
+      to={href('/jobs', { worker: id })}
+      text={jobs.length < running ? `Show all ${count(running)}` : 'Show jobs'}
+    />
+  )
   return (
-    <Panel title="Running jobs" note={count(running)} flush={jobs.length > 0}>
+    <Panel title="Running jobs" note={count(running)} flush={jobs.length > 0} actions={jobs.length > 0 && all}>
       {jobs.length === 0 ? (
         <p class="muted">It runs no job now.</p>
       ) : (
@@ -135,8 +142,8 @@ function About({ worker }: { readonly worker: WorkerPage }) {
           ['Build', build],
           ['Host', host],
           ['Process', pid > 0 && `pid ${pid}`],
-          ['Queues', queues.join(', ')],
-          ['Job names', names.includes('*') ? 'all' : names.join(', ')],
+          ['Queues', <Tags wrap names={queues} to={name => pageOf('queues', name)} />],
+          ['Job names', names.includes('*') ? 'all' : <Tags wrap names={names} to={name => pageOf('names', name)} />],
           ['Uptime', <Elapsed since={startedAt} />],
           ['Last heartbeat', <Time at={seenAt} />],
           ['Id', <CopyableId id={id} what="Worker id" />],

@@ -8,32 +8,47 @@ import { CopyableId } from '../../parts/copyable.js'
 import { Empty } from '../../parts/empty.js'
 import { Link } from '../../parts/link.js'
 import { List } from '../../parts/list/list.js'
+import { Only } from '../../parts/list/only.js'
 import type { Column } from '../../parts/list/table.js'
 import { PageHead } from '../../parts/panel.js'
 import { Meter } from '../../parts/sparkline.js'
 import { StateMark } from '../../parts/state.js'
 import { Elapsed, Time } from '../../parts/time.js'
-import { href, pageOf } from '../../shell/router.js'
+import { href, pageOf, query } from '../../shell/router.js'
 
 const SHOWN_MAX = 3
 
 /** The workers; silent ones first. */
 export default function Workers() {
   const workers = useQuery('workers', api.workers.list, { topics: ['workers'], everyMs: 5_000 })
+  const { build } = query.value
   return (
     <>
       <PageHead title="Workers" sub={workers.data && summaryOf(workers.data.data)} />
+      {build !== undefined && (
+        <Only name="build" all="Show all workers">
+          Only workers of build {build} are shown.
+        </Only>
+      )}
       <List
         query={workers}
         label="Workers"
         columns={COLUMNS}
         href={({ id }) => pageOf('workers', id)}
-        pick={rows => [...rows].sort(silentFirst)}
+        pick={rows => ofBuild(rows, build).sort(silentFirst)}
+        none={
+          <Empty icon="workers" title={`No worker of build ${build} is alive`}>
+            Its workers have stopped since.
+          </Empty>
+        }
         empty={<NoWorkers />}
       />
     </>
   )
 }
+
+const ofBuild = (workers: readonly WorkerView[], build: string | undefined): WorkerView[] =>
+  workers.filter(worker => build === undefined || worker.build === build)
 
 /** A silent worker does not obey any more. */
 export const workerState = ({ state, draining }: WorkerView): 'alive' | 'silent' | 'draining' =>
@@ -82,10 +97,16 @@ const COLUMNS: readonly Column<WorkerView>[] = [
     ),
   },
   { title: 'State', render: worker => <StateMark state={workerState(worker)} /> },
+  { title: 'Build', phone: 'hide', render: ({ build }) => build ?? <span class="muted">–</span> },
   {
     title: 'Slots',
     render: ({ running, concurrency }) => (
-      <Meter value={running} max={concurrency} text={`${running} / ${concurrency}`} label="Slots in use" />
+      <Meter
+        value={running}
+        max={concurrency}
+        text={`${count(running)} of ${count(concurrency)}`}
+        label="Slots in use"
+      />
     ),
   },
   { title: 'Queues', render: ({ queues }) => <Names names={queues} to={name => pageOf('queues', name)} /> },

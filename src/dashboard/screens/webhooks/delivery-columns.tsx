@@ -3,22 +3,23 @@ import { present } from '../../../core/values/present.js'
 import { duration, shortId } from '../../data/format.js'
 import { Link } from '../../parts/link.js'
 import type { Column } from '../../parts/list/table.js'
-import { StateMark } from '../../parts/state.js'
+import { StateMark, stateOf } from '../../parts/state.js'
 import { Time } from '../../parts/time.js'
 import { pageOf } from '../../shell/router.js'
-
-/** A delivery is a job; its state has the same word here and on the page of the endpoint. */
-const STATES: Readonly<Record<string, string>> = { succeeded: 'delivered', dead: 'failed' }
 
 export const DELIVERY_COLUMNS: readonly Column<JobView>[] = [
   {
     title: 'State',
     phone: 'head',
-    render: job => <StateMark state={STATES[job.state] ?? job.phase} reason={job.reason} />,
+    render: job => <StateMark state={stateOf(job)} reason={job.reason} />,
   },
   { title: 'Event', phone: 'head', render: job => <code>{messageOf(job).type ?? '–'}</code> },
-  { title: 'Job', render: job => <About job={job} /> },
-  { title: 'Response', align: 'end', render: job => responseOf(job) },
+  { title: 'Job', width: 'grow', render: job => <About job={job} /> },
+  {
+    title: 'Response',
+    align: 'end',
+    render: job => <span data-tip={job.error?.message.split('\n')[0]}>{responseOf(job)}</span>,
+  },
   { title: 'Duration', align: 'end', phone: 'hide', render: job => durationOf(job) },
   {
     title: 'Attempts',
@@ -27,12 +28,6 @@ export const DELIVERY_COLUMNS: readonly Column<JobView>[] = [
     render: ({ attempt, maxAttempts }) => `${attempt} of ${maxAttempts}`,
   },
   { title: 'Time', render: ({ finishedAt, startedAt, runAt }) => <Time at={finishedAt ?? startedAt ?? runAt} /> },
-  {
-    title: 'Error',
-    width: 'grow',
-    phone: 'hide',
-    render: ({ error }) => error && <span class="clip muted">{error.message.split('\n')[0]}</span>,
-  },
 ]
 
 interface Message {
@@ -52,7 +47,8 @@ function messageOf({ payload }: JobView): Message {
   }
 }
 
-function About({ job }: { readonly job: JobView }) {
+/** The job that a delivery reports. */
+export function About({ job }: { readonly job: JobView }) {
   const { jobId, name } = messageOf(job)
   if (jobId === undefined) return <span class="muted">–</span>
   return <Link to={pageOf('jobs', jobId)} text={`${name ?? 'job'} ${shortId(jobId)}`} />

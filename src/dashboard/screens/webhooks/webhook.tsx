@@ -129,12 +129,7 @@ function Numbers({ webhook: { id } }: { readonly webhook: EndpointView }) {
         note={ended === 0 ? 'no deliveries yet' : `${percent((done?.value ?? 0) / ended)} of finished deliveries`}
         href={to('succeeded')}
       />
-      <Tile
-        label="Pending"
-        value={waiting ? count(waiting) : '–'}
-        note="including retries"
-        href={href('/jobs', { dependency: endpointKey(id) })}
-      />
+      <Tile label="Pending" value={waiting ? count(waiting) : '–'} note="including retries" href={to('waiting')} />
       <Tile
         label="Failed"
         value={dead ? count(dead) : '–'}

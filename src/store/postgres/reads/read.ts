@@ -64,6 +64,8 @@ function whereOf(filter: JobFilter): Where {
   if (filter.dependency !== undefined) addIndexed(where, 'dependency', filter.dependency)
   if (filter.redriveId !== undefined) add('redrive_id = ?', toText(filter.redriveId))
   if (filter.scheduleId !== undefined) add('schedule_id = ?', toText(filter.scheduleId))
+  // An ended job keeps the worker of its last run.
+  if (filter.workerId !== undefined) add(`state = 'running' AND worker_id = ?`, toText(filter.workerId))
   if (filter.acknowledged !== undefined) where.and(`acknowledged_at IS ${filter.acknowledged ? 'NOT NULL' : 'NULL'}`)
   if (filter.retried !== undefined) where.and(filter.retried ? 'attempt > 1' : 'attempt <= 1')
   addTimes(where, filter)
@@ -223,10 +225,11 @@ async function areFew(db: Database, filter: JobFilter): Promise<boolean> {
 }
 
 function narrowed(filter: JobFilter): JobFilter | undefined {
-  const { state, phase, redriveId, scheduleId, fingerprint, dependency } = filter
+  const { state, phase, redriveId, scheduleId, workerId, fingerprint, dependency } = filter
   const { finishedAfter, finishedBefore, failedAfter, failedBefore } = filter
   if (redriveId !== undefined) return { redriveId }
   if (scheduleId !== undefined) return { scheduleId }
+  if (workerId !== undefined) return { state: 'running' }
   if (failedAfter !== undefined) return present({ failedAfter, failedBefore })
   if (finishedAfter !== undefined) return present({ state, finishedAfter, finishedBefore })
   const only = phase ? 'waiting' : typeof state === 'string' ? state : state?.length === 1 ? state[0] : undefined

@@ -181,14 +181,14 @@ const index = (sql: string, answers: readonly string[], ...values: readonly Valu
 
 /** The smallest set of indexes that together contain every match; empty if there is none. */
 function indexesOf(db: Connection, filter: JobFilter, now: number): readonly Index[] {
-  const { state, phase, redriveId, scheduleId } = filter
+  const { state, phase, redriveId, scheduleId, workerId } = filter
   if (redriveId !== undefined)
     return [index('INDEXED BY jobs_redrive WHERE redrive_id = ?', ['redriveId'], toText(redriveId))]
   if (scheduleId !== undefined)
     return [index('INDEXED BY jobs_schedule WHERE schedule_id = ?', ['scheduleId'], toText(scheduleId))]
   if (isFailedIn(filter)) return [failedIndex(filter)]
   if (phase !== undefined) return waitingIndexes(db, filter, now)
-  const states = [...new Set([state ?? []].flat())]
+  const states = workerId === undefined ? [...new Set([state ?? []].flat())] : (['running'] as const)
   const found = states.map(one => (one === 'waiting' ? waitingIndexes(db, filter, now) : stateIndexes(one, filter)))
   return found.every(indexes => indexes.length > 0) ? found.flat() : []
 }
@@ -320,6 +320,8 @@ function whereOf(filter: JobFilter, now: number): Fragment {
   if (filter.dependency !== undefined) add('+dependency = ?', toText(filter.dependency))
   if (filter.redriveId !== undefined) add('+redrive_id = ?', toText(filter.redriveId))
   if (filter.scheduleId !== undefined) add('+schedule_id = ?', toText(filter.scheduleId))
+  // An ended job keeps the worker of its last run.
+  if (filter.workerId !== undefined) add(`(+state = 'running' AND worker_id = ?)`, toText(filter.workerId))
   if (filter.acknowledged !== undefined) add(`acknowledged_at IS ${filter.acknowledged ? 'NOT NULL' : 'NULL'}`)
   if (filter.retried !== undefined) add(filter.retried ? 'attempt > 1' : 'attempt <= 1')
   for (const [column, from, to] of [

@@ -28,6 +28,17 @@ export function historyCases(bench: Bench, { describe, expect, it }: Suite): voi
       ])
     })
 
+    it('has the trace of a run, which the decision carries', async () => {
+      const traceId = '4bf92f3577b34da6a3ce929d0e0e4736'
+      const job = await bench.running()
+      const failed = { action: 'retry', why: 'retry 1 of 3', retry: 1, maxRetries: 3, delayMs: 0, traceId } as const
+      await bench.settle(job, retry(0, { decision: failed }))
+      const done = { action: 'succeed', why: 'succeeded at retry 1', traceId } as const
+      await bench.settle(await bench.claimOne(), succeeded(undefined, { decision: done }))
+      expect((await bench.history(job.id)).map(({ decision }) => decision)).toEqual([done, failed])
+      expect((await bench.store.audit()).findings).toEqual([])
+    })
+
     it('has the same fields for a success, with or without optional ones', async () => {
       const plain = { action: 'succeed', why: 'succeeded at retry 1' } as const
       for (const note of [undefined, 'the result was not kept']) {

@@ -93,6 +93,18 @@ export function readCases(bench: Bench, { describe, expect, it }: Suite): void {
       expect(await found({ state: [] })).toEqual([])
     })
 
+    it('finds the jobs that a worker runs now', async () => {
+      await bench.ended(succeeded())
+      await bench.ended(died())
+      const { id: own } = await bench.running()
+      const { id: other } = await bench.running({}, { workerId: 'worker-2' })
+      await bench.add()
+      expect(await found({ workerId: 'worker-1' })).toEqual([own])
+      expect(await found({ workerId: 'worker-2', state: 'running' })).toEqual([other])
+      expect(await found({ workerId: 'worker-1', state: 'dead' })).toEqual([])
+      expect(await bench.store.count({ workerId: 'worker-1' }, 10)).toEqual({ value: 1, relation: 'exact' })
+    })
+
     it('finds jobs by phase', async () => {
       const later = await bench.add({ runAt: { delayMs: 1000 } })
       await bench.settle(await bench.running(), retry(1000))
