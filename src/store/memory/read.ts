@@ -1,8 +1,8 @@
 import { FAILED, type Job, phaseOf } from '../../core/job/job.js'
 import { isInternal } from '../../core/queue/internal.js'
 import { cursorOf, readCursor, writeCursor } from '../cursor.js'
+import { errorHas, jobHas } from '../reads/text-search.js'
 import type { AttemptRecord, Count, JobFilter, LiveSchedule, LogRecord, Page, PageRequest, Tally } from '../store.js'
-import { errorHas, jobHas } from '../text-search.js'
 import { isHeldBack } from './partitions.js'
 import type { MemoryTables, Row } from './tables.js'
 

@@ -121,7 +121,7 @@ describe('the partition of a job', () => {
     [{ partition: 'p', tenantId: 't' }, 'p'],
     [{ tenantId: 't' }, 't'],
     [{}, ''],
-  ])('of %j is "%s"', (job, name) => {
+  ])('is, for %j, "%s"', (job, name) => {
     expect(partitionOf(job)).toBe(name)
   })
 

@@ -11,8 +11,8 @@ import {
   readAttempt,
   readLine,
 } from '../../history.js'
+import { folded, HTTP_JOB, mayBeOfId, withinJson } from '../../reads/text-search.js'
 import type { AttemptRecord, Count, JobFilter, LogRecord, Page, PageRequest, Tally } from '../../store.js'
-import { folded, HTTP_JOB, mayBeOfId, withinJson } from '../../text-search.js'
 import { ids, isId, words } from '../arrays.js'
 import type { Database } from '../connection/pool.js'
 import { INDEXED_MAX } from '../migrations.js'

@@ -1,5 +1,5 @@
-import type { Job, StoredError } from '../core/job/job.js'
-import { toTags } from './columns.js'
+import type { Job, StoredError } from '../../core/job/job.js'
+import { toTags } from '../columns.js'
 
 /** The name of the jobs whose payload is an HTTP call, with its secrets. */
 export const HTTP_JOB = 'http'
