@@ -115,7 +115,7 @@ describe('the partition of a job', () => {
     [{ partition: 'p', tenantId: 't' }, 'p'],
     [{ tenantId: 't' }, 't'],
     [{}, ''],
-  ])('of %j is "%s"', (job, name) => {
+  ])('with %j is "%s"', (job, name) => {
     expect(partitionOf(job)).toBe(name)
   })
 

@@ -6,8 +6,8 @@ import type { NameChoice } from '../../store.js'
 import type { Connection } from '../file/connection.js'
 import { LANE } from '../rows.js'
 
-// The waiting jobs of lanes, found by index seeks, so that the backlog of another lane costs nothing. Of a job that may
-// not start, only what the turn needs is read.
+// The waiting jobs of lanes, found by index seeks, so that the backlog of another lane costs nothing. A job that may not
+// start is not read in full.
 
 /** A job by its key. */
 type Found = [pk: number, runAt: number, units: string | null]

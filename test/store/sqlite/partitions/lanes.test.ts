@@ -79,7 +79,7 @@ describe('lanes', () => {
     expect(await rows('SELECT * FROM partitions')).toEqual([])
   })
 
-  it('of a large backlog are left by several claims', async () => {
+  it('are left by several claims if the backlog is large', async () => {
     await limited({ concurrency: 1 })
     await store.enqueue(Array.from({ length: 2_500 }, () => jobIn('a')))
     await setLimits(null)
@@ -205,7 +205,7 @@ describe('reads', () => {
     expect(found).toEqual(['', ...names])
   })
 
-  it('of the health of a file see jobs in lanes', async () => {
+  it('see the age of jobs in lanes in the health of a file', async () => {
     const real = folder.store()
     await real.setQueue(QUEUE, { limits: { partitions: { concurrency: 1 }, from: 'code' } })
     const at = systemClock.now() - 60_000
