@@ -240,16 +240,17 @@ export const MIGRATIONS: readonly string[] = [
   ALTER TABLE @jobs ADD COLUMN partition text COLLATE "C", ADD COLUMN units text COLLATE "C",
     ADD COLUMN lane text COLLATE "C";
   ALTER TABLE @jobs ALTER COLUMN partition SET STATISTICS 0, ALTER COLUMN units SET STATISTICS 0;
-  -- jobs in lanes are not among those that claims of other jobs look at
+  -- jobs in lanes are not among those that claims of other jobs look at; the condition on the lane is the first, because
+  -- it excludes all other jobs in the shortest time
   DROP INDEX @jobs_waiting;
   CREATE INDEX jobs_waiting ON @jobs (queue, priority, run_at, pk) WHERE state = 'waiting' AND lane IS NULL;
-  CREATE INDEX jobs_waiting_laned ON @jobs (queue, priority, run_at, pk) WHERE state = 'waiting' AND lane IS NOT NULL;
+  CREATE INDEX jobs_waiting_laned ON @jobs (queue, priority, run_at, pk) WHERE lane IS NOT NULL AND state = 'waiting';
   CREATE INDEX jobs_lane ON @jobs (queue, lane, priority DESC, run_at, pk)
-    WHERE state = 'waiting' AND lane IS NOT NULL;
-  CREATE INDEX jobs_lane_order ON @jobs (queue, lane, pk) WHERE state = 'waiting' AND lane IS NOT NULL;
-  CREATE INDEX jobs_lane_running ON @jobs (queue, lane) WHERE state = 'running' AND lane IS NOT NULL;
+    WHERE lane IS NOT NULL AND state = 'waiting';
+  CREATE INDEX jobs_lane_order ON @jobs (queue, lane, pk) WHERE lane IS NOT NULL AND state = 'waiting';
+  CREATE INDEX jobs_lane_running ON @jobs (queue, lane) WHERE lane IS NOT NULL AND state = 'running';
   CREATE INDEX jobs_lane_dead ON @jobs (queue, lane, pk)
-    WHERE state = 'dead' AND lane IS NOT NULL AND reason IS DISTINCT FROM 'discarded';
+    WHERE lane IS NOT NULL AND state = 'dead' AND reason IS DISTINCT FROM 'discarded';
 
   -- limits: JSON; open_at and turn: the state of the queue's own limit; laned: there may be jobs in lanes;
   -- bound, ordered, stops: what statements need to know of the limits

@@ -37,7 +37,7 @@ type Status = 'succeeded' | 'failed'
 
 /** The settlement of a run that succeeded, or that is retried at once. */
 export function settlement({ id, token, ...claimed }: Claimed, status: Status = 'succeeded'): Settlement {
-  const { generation, run, attempt, workerId, queue, name, startedAt = 0 } = claimed
+  const { generation, run, attempt, workerId, queue, name, startedAt = 0, lane } = claimed
   const counters = { snoozes: 0, releases: 0, losses: 0, strikes: 0, suspect: false }
   const well = status === 'succeeded'
   const decision = well ? { action: 'succeed', why: 'it did' } : { action: 'retry', why: 'it failed' }
@@ -49,6 +49,7 @@ export function settlement({ id, token, ...claimed }: Claimed, status: Status = 
     workerId,
     queue,
     name,
+    ...(lane !== undefined && { lane }),
     startedAt,
     finishedAt: startedAt + 5,
     end: {

@@ -112,6 +112,29 @@ describe.each(PLANS)('with %s off', (...plan) => {
     await store.close()
   })
 
+  it('starts jobs in lanes as their limits allow', async () => {
+    const store = await openWith(plan)
+    const limits = { limit: { concurrency: 9 }, partitions: { concurrency: 2 }, from: 'operator' } as const
+    await store.enqueue(jobs(10, { partition: 'before' }))
+    await store.setQueue('default', { limits })
+    const names = ['a', 'b', 'c', 'd']
+    await store.enqueue(names.flatMap(partition => jobs(20, { partition })))
+    await store.enqueue([...jobs(3, { partition: 'e', runAt: { delayMs: 60_000 } }), ...jobs(3, { partition: 'e' })])
+    const lanesOf = async (limit: number) =>
+      (await store.claim(request({ limit }))).jobs.map(({ lane }) => lane!).sort()
+    expect(await lanesOf(6)).toHaveLength(6)
+    const running = await lanesOf(100).then(async () => (await store.list({ state: 'running' }, { limit: 50 })).data)
+    expect(running).toHaveLength(9)
+    for (const name of [...names, 'e', 'before'])
+      expect(running.filter(({ lane }) => lane === name).length).toBeLessThanOrEqual(2)
+    expect(await lanesOf(100)).toEqual([])
+    await store.setQueue('default', { limits: null })
+    let left = 93 - 9
+    while (left > 0) left -= (await lanesOf(200)).length
+    expect([left, await lanesOf(200)]).toEqual([0, []])
+    await store.close()
+  })
+
   it('folds every delta, and finds jobs by the newer fields', async () => {
     const store = await openWith(plan)
     const some = jobs(12, { dependency: 'g', fingerprint: 'f', deadline: { delayMs: 0 } })
