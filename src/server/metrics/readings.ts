@@ -69,9 +69,9 @@ function gaugeSamples(gauges: Gauges): readonly (readonly [MetricName, readonly 
   const each = (value: (queue: QueueGauges) => number): readonly Sample[] =>
     queues.map(queue => ({ labels: { queue: queue.queue }, value: value(queue) }))
   /** Only queues that have the value. */
-  const some = (valueOf: (queue: QueueGauges) => number | undefined): readonly Sample[] =>
+  const some = (read: (queue: QueueGauges) => number | undefined): readonly Sample[] =>
     queues.flatMap(queue => {
-      const value = valueOf(queue)
+      const value = read(queue)
       return value === undefined ? [] : { labels: { queue: queue.queue }, value }
     })
   const { busy, total } = gauges.slots
