@@ -22,7 +22,7 @@ describe.each(LIMITED_STORES)('a stopped partition on %s', (_, open) => {
     const t = testChronos({ store: open, jobs: [feed], queues, alerts: { rules: { 'dead-letters': false } } })
     const { id } = await t.enqueue(feed, { account: 'acme' })
     await t.advance('5s')
-    await t.enqueue(feed, { account: 'globex' })
+    await t.enqueueMany(feed, [{ account: 'acme' }, { account: 'globex' }, { account: 'globex' }])
     await t.advance('3m')
     expect((await t.chronos.alerts.list()).data).toMatchObject([
       {
@@ -33,6 +33,7 @@ describe.each(LIMITED_STORES)('a stopped partition on %s', (_, open) => {
         summary: `partition "acme" of queue feed is stopped by dead letter ${id}; 2 partitions are stopped`,
       },
     ])
+    await t.jobs.deleteAll({ queue: 'feed', state: 'waiting' })
     await t.chronos.dead.discard({})
     await t.advance('3m')
     expect((await t.chronos.alerts.list()).data).toMatchObject([{ state: 'resolved' }])
@@ -41,7 +42,7 @@ describe.each(LIMITED_STORES)('a stopped partition on %s', (_, open) => {
 
   it('is counted in the gauges of its queue', async () => {
     const t = testChronos({ store: open, jobs: [feed], queues })
-    await t.enqueueMany(feed, [{ account: 'a' }, { account: 'b' }])
+    await t.enqueueMany(feed, [{ account: 'a' }, { account: 'b' }, { account: 'a' }, { account: 'b' }])
     await t.enqueue('other', null, { queue: 'plain' })
     await t.advance('1s')
     const gauges = (await readGauges(await t.chronos.store())).queues

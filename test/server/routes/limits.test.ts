@@ -83,7 +83,7 @@ describe('the limits of a queue over REST', () => {
     await t.api('PUT', '/queues/ai', { partitions: { rate: '1/h', burst: 1 } })
     await t.api('PUT', '/queues/feed', { partitions: { order: 'fifo', onDead: 'stop' } })
     await t.chronos.enqueueMany(ask, [undefined, undefined])
-    await t.chronos.enqueue(feed)
+    await t.chronos.enqueueMany(feed, [undefined, undefined])
     const worker = t.chronos.work([ask, feed], { signals: false })
     const [stoppedBy] = await Promise.all([dead, ran])
     const gpt = async () => (await t.api<Page>('GET', '/queues/ai/partitions')).body.data[0]
