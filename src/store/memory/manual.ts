@@ -17,6 +17,7 @@ import type {
   Removable,
 } from '../store.js'
 import { isRemovable, REMOVED_KEY_MS } from '../store.js'
+import { forgetPartitions } from './partitions.js'
 import { shownJob } from './read.js'
 import { putRecord } from './records.js'
 import type { MemoryTables, Row } from './tables.js'
@@ -138,6 +139,7 @@ export function prune(tables: MemoryTables, request: PruneRequest, now: number, 
     delta.removed(row.job)
     pruned[row.job.state as keyof typeof pruned] += 1
   }
+  forgetPartitions(tables, now)
   return { pruned, keys: forgetKeys(tables, request.limit, now) }
 }
 

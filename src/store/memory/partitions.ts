@@ -1,5 +1,6 @@
 import type { Job } from '../../core/job/job.js'
 import { partitionBounds, partitionOf, type QueueLimits } from '../../core/partition/limits.js'
+import { idleAt } from '../../core/partition/pace.js'
 import {
   CLOSED,
   isClosed,
@@ -137,6 +138,13 @@ export function partitions(tables: MemoryTables, queue: string, query: Partition
   if ('names' in query) return live
   const wanted = query.which === 'stopped' ? live.filter(one => one.stoppedBy !== undefined) : live
   return wanted.slice(0, query.limit)
+}
+
+/** A partition in which nothing waits is remembered for its rates, until they allow a burst again. */
+export function forgetPartitions(tables: MemoryTables, now: number): void {
+  for (const states of tables.partitions.values()) {
+    for (const [name, state] of states) if (state.openAt === undefined && idleAt(state) <= now) states.delete(name)
+  }
 }
 
 /** The oldest dead letter that stops the partition. */

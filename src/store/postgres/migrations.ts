@@ -259,8 +259,10 @@ export const MIGRATIONS: readonly string[] = [
     ADD COLUMN ordered boolean NOT NULL DEFAULT false, ADD COLUMN stops boolean NOT NULL DEFAULT false;
 
   -- a claim locks the rows of the partitions that it looks at; fillfactor: they are updated again and again
+  -- idle_at: when a partition in which nothing waits has nothing left to remember
   CREATE TABLE @partitions (
     open_at bigint,
+    idle_at bigint,
     queue text COLLATE "C" NOT NULL,
     name text COLLATE "C" NOT NULL,
     body text COLLATE "C",
@@ -270,6 +272,7 @@ export const MIGRATIONS: readonly string[] = [
     autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000, autovacuum_vacuum_cost_delay = 0
   );
   CREATE INDEX partitions_open ON @partitions (queue, open_at, name) WHERE open_at IS NOT NULL;
+  CREATE INDEX partitions_idle ON @partitions (idle_at) WHERE open_at IS NULL;
 
   -- what happened to jobs in lanes since a claim looked at their partition
   CREATE TABLE @partition_notes (

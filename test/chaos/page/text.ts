@@ -131,7 +131,7 @@ export const MATRIX = `## Guarantees by durability setting
 export const NOT_PROMISED = `## What is not promised
 
 - **Exactly once.** A handler whose worker dies may have had its effect. It runs again (at least once), or the job ends as \`unknown-outcome\` (at most once). Pass \`job.key\` to other services, or use \`job.once\`.
-- **Order.** Jobs of one queue start in the order of their priority and time, but run concurrently, and webhook messages may arrive in any order.
+- **Order.** Jobs of one queue start in the order of their priority and time, but run concurrently, unless its partitions have \`order: 'fifo'\` ([Limits and order](limits.md)). Webhook messages may arrive in any order.
 - **Timely starts.** A job starts when it is due and a worker is free. After a crash, its jobs wait for the lease (30 s by default) and a sweep.
 - **Occurrences of a long outage.** A schedule makes up for as many missed occurrences as \`missed\` says, at most 100.
 - **The tail of an asynchronous standby.** What the primary had not sent is gone after a failover, also if it was acknowledged.

@@ -254,13 +254,21 @@ export const START_JOBS = `
   RETURNING ${FACT_COLUMNS}, pk`
 
 export const WRITE_PARTITIONS = `
-  UPDATE @partitions p SET open_at = given.open_at, body = given.body
-  FROM unnest($1::text[], $2::text[], $3::bigint[], $4::text[]) AS given (queue, name, open_at, body)
+  UPDATE @partitions p SET open_at = given.open_at, idle_at = given.idle_at, body = given.body
+  FROM unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[], $5::text[])
+    AS given (queue, name, open_at, idle_at, body)
   WHERE p.queue = ANY ($1::text[]) AND p.name = ANY ($2::text[]) AND p.queue = given.queue AND p.name = given.name`
 
 export const DELETE_PARTITIONS = `
   DELETE FROM @partitions p USING unnest($1::text[], $2::text[]) AS given (queue, name)
   WHERE p.queue = ANY ($1::text[]) AND p.name = ANY ($2::text[]) AND p.queue = given.queue AND p.name = given.name`
+
+/** A partition in which nothing waits is remembered for its rates, until they allow a burst again. */
+export const FORGET_PARTITIONS = `
+  DELETE FROM @partitions WHERE (queue, name) IN (
+    SELECT queue, name FROM @partitions WHERE open_at IS NULL AND idle_at <= (SELECT @now_ms())
+    ORDER BY idle_at LIMIT $1 FOR UPDATE SKIP LOCKED
+  )`
 
 export const WRITE_QUEUES = `
   UPDATE @queues q SET open_at = given.open_at, turn = given.turn

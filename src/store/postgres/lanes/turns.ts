@@ -1,4 +1,5 @@
 import { partitionOf, type QueueLimits, type Units } from '../../../core/partition/limits.js'
+import { idleAt } from '../../../core/partition/pace.js'
 import {
   CLOSED,
   LOOK_AGAIN_MS,
@@ -293,9 +294,12 @@ function stateStatements(turns: readonly Turn[]): Statement[] {
   const bound = turns.filter(({ queueState }) => queueState)
   const statements: Statement[] = []
   if (kept.length > 0) {
-    const times = numbers(kept.map(({ state }) => state?.openAt))
+    const times = [
+      numbers(kept.map(({ state }) => state?.openAt)),
+      numbers(kept.map(({ state = {} }) => idleAt(state))),
+    ]
     statements.push(
-      statement(sql.WRITE_PARTITIONS, ...keys(kept), times, jsons(kept.map(({ state }) => paceOf(state)))),
+      statement(sql.WRITE_PARTITIONS, ...keys(kept), ...times, jsons(kept.map(({ state }) => paceOf(state)))),
     )
   }
   if (gone.length > 0) statements.push(statement(sql.DELETE_PARTITIONS, ...keys(gone)))

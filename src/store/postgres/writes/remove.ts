@@ -6,6 +6,7 @@ import { isRemovable, REMOVED_KEY_MS } from '../../store.js'
 import { ids, isId, numbers, words } from '../arrays.js'
 import type { Ask, Database, Row } from '../connection/pool.js'
 import { note } from '../lanes/notes.js'
+import { FORGET_PARTITIONS } from '../lanes/statements.js'
 import { type FactRow, JOB_COLUMNS, KNOWN_COLUMNS, type KnownRow, readJob, readKnown } from '../rows.js'
 import { append } from './deltas.js'
 import { forgetErrors } from './errors.js'
@@ -120,6 +121,7 @@ export async function prune(
       ask,
       dead.map(row => ({ queue: fromText(row[2]), ...(row[7] !== null && { lane: fromText(row[7]) }) })),
     )
+    await ask(FORGET_PARTITIONS, limit)
     const keys = await ask(FORGET_KEYS, limit)
     return { report: { pruned, keys: keys.length }, errors, isNoted }
   })

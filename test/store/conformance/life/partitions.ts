@@ -419,6 +419,17 @@ export function partitionCases(bench: Bench, { describe, expect, it }: Suite): v
       expect([await phases('blocked')]).toEqual([1])
     })
 
+    it('is nothing for a partition without jobs once its rate allows a burst again', async () => {
+      await limited({ rate: '1/s', burst: 2 })
+      await add('a')
+      await end((await claim())[0]!, succeeded())
+      await claim()
+      expect((await partitions()).map(({ name }) => name)).toEqual(['a'])
+      bench.clock.advance(60_000)
+      await bench.store.prune({ olderThanMs: {}, keyMs: 1_000, limit: 100 })
+      expect(await partitions()).toEqual([])
+    })
+
     it('is nothing for a queue without limits', async () => {
       await add('a')
       expect(await partitions()).toEqual([])
