@@ -1,6 +1,6 @@
 import type { JobView } from '../../../core/job/view.js'
 import { DELIVERIES } from '../../../core/webhook/webhook.js'
-import { duration } from '../../data/format.js'
+import { count, duration } from '../../data/format.js'
 import { isTenant } from '../../data/session.js'
 import { Tags } from '../../parts/badge.js'
 import { Copyable, CopyableId } from '../../parts/copyable.js'
@@ -41,6 +41,8 @@ export function JobFacts({ job }: { readonly job: JobView }) {
           ],
           ['Key', job.key !== undefined && <Copyable text={job.key} what="Key" />],
           ['Tenant', job.tenantId !== undefined && <Copyable text={job.tenantId} what="Tenant" />],
+          ['Partition', job.partition !== undefined && <Copyable text={job.partition} what="Partition" />],
+          ['Units', job.units && unitWords(job.units)],
           ['Tags', job.tags.length > 0 && <Tags names={job.tags} to={tag => href('/jobs', { tag })} wrap />],
           [
             'Depends on',
@@ -55,6 +57,12 @@ export function JobFacts({ job }: { readonly job: JobView }) {
     </Panel>
   )
 }
+
+/** `1,200 tokens` */
+const unitWords = (units: Readonly<Record<string, number>>): string =>
+  Object.entries(units)
+    .map(([unit, amount]) => `${count(amount)} ${unit}`)
+    .join(', ')
 
 function PolicyFact({ job }: { readonly job: JobView }) {
   if (job.delivery === 'at-most-once' && job.maxRetries === 0) return <>never retried</>
