@@ -24,6 +24,7 @@ beforeAll(async () => {
     chronos: {
       queues: {
         crm: CODE,
+        many: { partitions: { concurrency: 1 } },
         feed: { partitions: { order: 'fifo', onDead: 'stop' } },
         ai: {
           limit: { rate: '2/h', burst: 2 },
@@ -62,6 +63,9 @@ beforeAll(async () => {
   await chronos.enqueueMany(ask, ['gpt', 'gpt', 'gpt'], { partition: 'gpt' })
   await chronos.enqueue(ask, 'busy', { partition: 'busy' })
   await chronos.enqueue('mail', null, { queue: 'mail' })
+  const wait = defineJob({ name: 'wait', queue: 'many', run: () => undefined })
+  await chronos.enqueueMany(wait, Array(1_001).fill(null), { partition: 'p10' })
+  for (let i = 11; i < 40; i++) await chronos.enqueue(wait, null, { partition: `p${i}` })
   chronos.work([sync, feed, ask], { concurrency: 50, signals: false, maintenance: false })
   // Every partition has what it may have, and the others wait.
   await vi.waitUntil(
@@ -161,6 +165,21 @@ describe('the limits of a queue', () => {
     const { data } = await t.chronos.jobs.list({ name: 'ask' })
     await visitor.open(`/jobs/${data[0]!.id}`)
     expect(await panelOf(visitor, 'Details').innerText()).toMatch(/Units\s+1,200 tokens/)
+    expect(visitor.troubles).toEqual([])
+  })
+
+  it('list partitions in pages, with at-least counts', async () => {
+    await using visitor = await admin()
+    const { page } = visitor
+    const rows = page.getByRole('table', { name: 'Partitions' }).locator('tbody tr')
+    await visitor.open('/queues/many')
+    expect(await rows.count()).toBe(25)
+    expect(await rows.first().innerText()).toMatch(/p10[\s\S]*1,000\+/)
+    await page.getByRole('button', { name: 'Next' }).click()
+    await expect.poll(() => rows.count(), { timeout: 120_000 }).toBe(5)
+    expect(await rows.first().innerText()).toContain('p35')
+    await page.getByRole('button', { name: 'First page' }).click()
+    await expect.poll(() => rows.count(), { timeout: 120_000 }).toBe(25)
     expect(visitor.troubles).toEqual([])
   })
 
