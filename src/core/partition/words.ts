@@ -1,14 +1,19 @@
+import { countText, many } from '../values/number.js'
 import { formatRate, perSecondOf, type Rate } from '../values/rate.js'
 import type { Limit, PartitionLimits } from './limits.js'
 
-const rateText = (rate: Rate): string => (typeof rate === 'string' ? rate : formatRate(perSecondOf(rate)))
+/** `90,000/m`: the number as people read it, in the unit that was given. */
+export function paceText(rate: Rate | string): string {
+  const [number = '', unit = ''] = (typeof rate === 'string' ? rate : formatRate(perSecondOf(rate))).split('/')
+  return `${countText(Number(number))}/${unit}`
+}
 
-/** `at most 40 jobs at a time, 500/m (20 at once), 90000/m tokens` */
+/** `at most 40 jobs at a time, 500/m (20 at once), 90,000/m tokens` */
 export function limitWords({ concurrency, rate, burst, units = {} }: Limit): string {
   const parts: string[] = []
-  if (concurrency !== undefined) parts.push(`at most ${concurrency} ${concurrency === 1 ? 'job' : 'jobs'} at a time`)
-  if (rate !== undefined) parts.push(`${rateText(rate)}${burst === undefined ? '' : ` (${burst} at once)`}`)
-  for (const [unit, amount] of Object.entries(units)) parts.push(`${rateText(amount)} ${unit}`)
+  if (concurrency !== undefined) parts.push(`at most ${many(concurrency, 'job')} at a time`)
+  if (rate !== undefined) parts.push(`${paceText(rate)}${burst === undefined ? '' : ` (${countText(burst)} at once)`}`)
+  for (const [unit, amount] of Object.entries(units)) parts.push(`${paceText(amount)} ${unit}`)
   return parts.join(', ')
 }
 

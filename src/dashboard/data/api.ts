@@ -8,7 +8,7 @@ import type { IncidentReport } from '../../core/incident/report.js'
 import type { DeadBulkOptions } from '../../core/job/bulk.js'
 import type { Explanation } from '../../core/job/explain.js'
 import type { AttemptView, JobView } from '../../core/job/view.js'
-import type { PolicyInput } from '../../core/policy/policy.js'
+import type { QueueSettings } from '../../core/queue/settings.js'
 import type { RecoverOptions, RedriveOptions } from '../../core/redrive/redrive.js'
 import type { SavedView, SavedViewInput } from '../../core/saved-view/saved-view.js'
 import type { OccurrenceView } from '../../core/schedule/occurrences.js'
@@ -26,6 +26,7 @@ import type { LogView } from '../../engine/jobs/log-view.js'
 import type { List } from '../../engine/jobs/query.js'
 import type { QueueReport, RetryWave } from '../../engine/jobs/queue-report.js'
 import type { JobTimeline } from '../../engine/jobs/timeline.js'
+import type { PartitionView } from '../../engine/limits/partitions.js'
 import type { NameList, NameReport } from '../../engine/names/view.js'
 import type { ScheduleView } from '../../engine/schedules/view.js'
 import type { IntegrityReport } from '../../engine/upkeep/integrity.js'
@@ -226,8 +227,9 @@ export const queues = {
   /** Those that need a worker, then those with the most activity. */
   busiest: (signal?: Signal) => queues.list({ sort: 'busiest', limit: 100 }, signal),
   get: (name: string, signal?: Signal) => request<QueueReport>('GET', queue(name), { signal }),
-  set: (name: string, body: { readonly retry?: PolicyInput | null; readonly paused?: boolean }) =>
-    request<QueueReport>('PUT', queue(name), { body }),
+  set: (name: string, body: QueueSettings) => request<QueueReport>('PUT', queue(name), { body }),
+  partitions: (name: string, asked: Filter & Page, signal?: Signal) =>
+    request<List<PartitionView>>('GET', queue(name, '/partitions'), { query: { ...asked }, signal }),
   delete: (name: string) => request<void>('DELETE', queue(name)),
   pause: (name: string) => request<QueueReport>('POST', queue(name, '/pause')),
   resume: (name: string) => request<QueueReport>('POST', queue(name, '/resume')),

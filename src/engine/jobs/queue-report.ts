@@ -14,7 +14,7 @@ import type { Backlog, QueueCensus, QueueRecord, Store } from '../../store/store
 import { ALERT_TAG, DEAD_MAX } from '../alerts/readings.js'
 import { type Counted, folded, readCounts } from '../figures/counts.js'
 import { activity, activityOf, phaseCounts, readWorkers } from '../figures/statistics.js'
-import { limitsView } from '../limits/partitions.js'
+import { limitsView, opensAt } from '../limits/partitions.js'
 import type { WorkerRecord } from '../worker/fleet.js'
 import { type List, listOf, PAGE_DEFAULT, paging } from './query.js'
 
@@ -39,6 +39,7 @@ export const queueReport = named(
     {
       retry: about(partialPolicy, 'The policy override set at run time, which takes precedence over the code.'),
       limits: about(limitsView, 'Its limits; absent if it has none.'),
+      openAt: about(timestamp, 'When its own rate lets its next job start, if that is not now.'),
       oldestDueAt: about(timestamp, 'When the oldest due job became due.'),
       deadSince: about(timestamp, 'When the oldest dead letter died that is neither acknowledged nor discarded.'),
     },
@@ -194,6 +195,7 @@ function reportOf({ queue: name, ...counts }: QueueCensus, around: Around): Queu
     paused: queue?.paused ?? false,
     retry: queue?.retry,
     limits: queue?.limits,
+    openAt: opensAt(queue?.turn ?? {}, around.now),
     counts,
     oldestDueAt: timeText(backlog?.dueAt),
     deadSince: timeText(backlog?.deadSince),

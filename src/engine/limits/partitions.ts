@@ -9,7 +9,7 @@ import {
   STARTS,
 } from '../../core/partition/limits.js'
 import { learnedShare } from '../../core/partition/pace.js'
-import { CLOSED } from '../../core/partition/turn.js'
+import { CLOSED, isClosed, type TurnState } from '../../core/partition/turn.js'
 import { turnWait } from '../../core/partition/wait.js'
 import { count } from '../../core/values/count.js'
 import { present } from '../../core/values/present.js'
@@ -97,7 +97,6 @@ function viewPartition(record: PartitionRecord, queue: QueueRecord, now: number)
   // A queue that is closed as a whole is shown as such; here each partition speaks for itself.
   const wait = turnWait({ queue: queue.name, limits, queueState: {}, partition }, undefined, now)
   const isWaiting = waiting.value > 0 || stoppedBy !== undefined
-  const openAt = state.openAt !== undefined && state.openAt !== CLOSED && state.openAt > now ? state.openAt : undefined
   return present({
     name,
     running,
@@ -107,9 +106,14 @@ function viewPartition(record: PartitionRecord, queue: QueueRecord, now: number)
     learnedRate: learnedRate(limits, record, now),
     blockedBy: isWaiting ? wait?.because : undefined,
     words: isWaiting ? wait?.words : undefined,
-    openAt: timeText(openAt),
+    openAt: opensAt(state, now),
     stoppedBy,
   })
+}
+
+/** When the next job may start, if that is known and not now. */
+export function opensAt(state: TurnState, now: number): string | undefined {
+  return isClosed(state, now) && state.openAt !== CLOSED ? timeText(state.openAt) : undefined
 }
 
 const isOverridden = (partitions: PartitionLimits | undefined, name: string): boolean =>

@@ -1,6 +1,6 @@
 import type { JobView } from '../../../core/job/view.js'
 import { DELIVERIES, endpointKey, isEndpointKey } from '../../../core/webhook/webhook.js'
-import { duration, shortId } from '../../data/format.js'
+import { count, duration, shortId } from '../../data/format.js'
 import { isTenant } from '../../data/session.js'
 import { Tags } from '../../parts/badge.js'
 import { Copyable, CopyableId } from '../../parts/copyable.js'
@@ -37,6 +37,8 @@ export function JobFacts({ job }: { readonly job: JobView }) {
           ...deliveryFacts(job),
           ['Key', job.key !== undefined && <Copyable text={job.key} what="Key" />],
           ['Tenant', job.tenantId !== undefined && <Copyable text={job.tenantId} what="Tenant" />],
+          ['Partition', job.partition !== undefined && <Copyable text={job.partition} what="Partition" />],
+          ['Units', job.units && unitWords(job.units)],
           ['Tags', job.tags.length > 0 && <Tags names={job.tags} to={tag => href('/jobs', { tag })} wrap />],
           [
             'Depends on',
@@ -71,6 +73,12 @@ function deliveryFacts(job: JobView): readonly Fact[] {
     ['Endpoint', endpoint !== undefined && <Link to={pageOf('webhooks', endpoint)} text={shortId(endpoint)} />],
   ]
 }
+
+/** `1,200 tokens` */
+const unitWords = (units: Readonly<Record<string, number>>): string =>
+  Object.entries(units)
+    .map(([unit, amount]) => `${count(amount)} ${unit}`)
+    .join(', ')
 
 function PolicyFact({ job }: { readonly job: JobView }) {
   if (job.delivery === 'at-most-once' && job.maxRetries === 0) return <>never retried</>

@@ -22,9 +22,11 @@ import { OutcomesPanel } from '../overview/overview-outcomes.js'
 import { queueActions } from './queue-actions.js'
 import { QueueErrors, QueueWorkers } from './queue-around.js'
 import { QueueBadge } from './queue-columns.js'
+import { NoLimits, QueueLimitsPanel } from './queue-limits.js'
+import { QueuePartitions } from './queue-partitions.js'
 import { QueuePolicy } from './queue-policy.js'
 
-/** One queue: figures, upcoming runs, errors, workers and policy. */
+/** One queue: figures, limits, upcoming runs, errors, workers and policy. */
 export default function Queue({ params }: ScreenProps) {
   const name = params['name']!
   useTitle(name)
@@ -60,6 +62,12 @@ export default function Queue({ params }: ScreenProps) {
           <div class="stack">
             {data.paused && <PausedNotice queue={data} />}
             <Numbers queue={data} series={series.data} stale={stale} />
+            {data.limits && (
+              <>
+                <QueueLimitsPanel queue={data} limits={data.limits} after={refetch} />
+                <QueuePartitions name={name} limits={data.limits} />
+              </>
+            )}
             <div class="columns main-aside">
               <div class="stack">
                 <Answer query={series} lines={9}>
@@ -73,6 +81,7 @@ export default function Queue({ params }: ScreenProps) {
               </div>
               <div class="stack">
                 <QueuePolicy queue={data} after={refetch} />
+                {!data.limits && <NoLimits queue={data} after={refetch} />}
                 <QueueErrors name={name} />
                 <QueueWorkers queue={data} />
               </div>
@@ -135,9 +144,9 @@ function Numbers({ queue, series, stale }: NumbersProps) {
         label="Blocked"
         value={count(counts.blocked)}
         hue={counts.blocked.value > 0 ? 'retry' : undefined}
-        note={queue.paused ? 'the queue is paused' : 'by their dependency'}
+        note={queue.paused ? 'the queue is paused' : queue.limits ? 'by limit or circuit' : 'by their dependency'}
         href={to('blocked')}
-        tip="Jobs whose time has come, but the queue is paused, or their dependency holds them back"
+        tip="Jobs whose time has come, but the queue is paused, or a limit or their dependency holds them back"
       />
       <Tile label="Scheduled" value={count(counts.scheduled)} note="for later" href={to('scheduled')} />
       <Tile

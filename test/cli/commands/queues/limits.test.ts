@@ -44,7 +44,7 @@ describe('queues limits', () => {
   it('takes JSON and words', async () => {
     const json = '{"units": {"tokens": "90000/m"}, "override": {"a": {"concurrency": 1}}}'
     expect((await limits('--partitions', json)).stdout).toContain(
-      'each partition: 90000/m tokens; 1 with a limit of its own\n',
+      'each partition: 90,000/m tokens; 1 with a limit of its own\n',
     )
     expect((await limits('--partitions', 'order=fifo,onDead=stop')).stdout).toContain(
       'each partition: one by one in order, stopped by a dead letter\n',
