@@ -187,7 +187,12 @@ class PartitionTurn<J> {
     if (isStopped || isFull) return CLOSED
     if (this.#refusedUntil !== undefined) return this.#refusedUntil
     // Without `waiting` it was not looked at, because the queue or its own rate has no room.
-    if (isLeft || !waiting) return allowedAt(this.#bounds, this.#state, startCost(), this.#now)
+    if (isLeft || !waiting) {
+      const { openAt = this.#now } = this.#partition.state
+      const at = allowedAt(this.#bounds, this.#state, startCost(), this.#now)
+      // It keeps its place in the line until one of its jobs has started.
+      return at <= this.#now && this.#started === 0 ? Math.min(openAt, this.#now) : at
+    }
     return waiting.nextDueAt
   }
 }

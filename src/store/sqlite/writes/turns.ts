@@ -66,11 +66,11 @@ export function takeQueueTurns(
 
 // ---------------------------------------------------------------- partitions
 
-type OpenRow = [name: string, pace: string | null, notes: string | null, running: number]
+type OpenRow = [name: string, openAt: number, pace: string | null, notes: string | null, running: number]
 const RUNNING = `SELECT count(*) FROM jobs ${LANE} AND queue = ?1 AND state = 'running'`
 /** Jobs that no limit counts need not be counted. */
 const open = (running: string): string => `
-  SELECT name, pace, notes, ${running} FROM partitions INDEXED BY partitions_open WHERE queue = ?1 AND open_at <= ?2
+  SELECT name, open_at, pace, notes, ${running} FROM partitions INDEXED BY partitions_open WHERE queue = ?1 AND open_at <= ?2
   ORDER BY open_at, turns LIMIT ?3`
 const OPEN = open('0')
 const OPEN_COUNTED = open(`(${RUNNING} AND lane = partitions.name)`)
@@ -81,10 +81,10 @@ function lock(db: Connection, { name, limits, state }: LimitedQueue, room: numbe
   const rows = db.all<OpenRow>(sql, name, now, Math.min(room, PARTITIONS_PER_ROUND))
   const stopsOnDead = limits.partitions?.onDead === 'stop'
   const partitions = rows.map(
-    ([lane, pace, notes, running]): LockedPartition => ({
+    ([lane, openAt, pace, notes, running]): LockedPartition => ({
       name: fromText(lane),
       running,
-      state: readTurn(null, pace),
+      state: readTurn(openAt, pace),
       notes: readNotes(notes),
       isStopped: stopsOnDead && db.get(DEAD_IN_LANE, name, lane) !== undefined,
     }),

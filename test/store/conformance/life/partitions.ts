@@ -376,6 +376,18 @@ export function partitionCases(bench: Bench, { describe, expect, it }: Suite): v
       expect(lanes.filter(lane => lane !== 'big').sort()).toEqual(['b', 'c', 'd'])
     })
 
+    it('starves no partition, whatever the size of the claims', async () => {
+      await limited({ fair: true })
+      for (const name of ['a', 'b', 'c']) await bench.addMany(20, { queue: QUEUE, partition: name })
+      const lanes: (string | undefined)[] = []
+      for (let i = 0; i < 6; i++) {
+        lanes.push(...(await claim(4)).map(({ lane }) => lane))
+        bench.clock.advance(1)
+      }
+      for (const name of ['a', 'b', 'c'])
+        expect(lanes.filter(lane => lane === name).length, name).toBeGreaterThanOrEqual(4)
+    })
+
     it('lets partitions take turns', async () => {
       await limited({ fair: true })
       for (const name of ['a', 'b', 'c']) await bench.addMany(10, { queue: QUEUE, partition: name })
