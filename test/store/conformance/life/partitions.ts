@@ -384,8 +384,7 @@ export function partitionCases(bench: Bench, { describe, expect, it }: Suite): v
         lanes.push(...(await claim(4)).map(({ lane }) => lane))
         bench.clock.advance(1)
       }
-      for (const name of ['a', 'b', 'c'])
-        expect(lanes.filter(lane => lane === name).length, name).toBeGreaterThanOrEqual(4)
+      for (const name of ['a', 'b', 'c']) expect(lanes.filter(lane => lane === name).length).toBeGreaterThan(3)
     })
 
     it('lets partitions take turns', async () => {
