@@ -7,7 +7,7 @@ import { isPlainObject } from '../../core/values/json.js'
 import { present } from '../../core/values/present.js'
 import type { Chronos } from '../../engine/client/chronos.js'
 import type { JobOrSchedule, ListQuery } from '../../engine/jobs/by-id.js'
-import type { JobQuery, List, PageQuery } from '../../engine/jobs/query.js'
+import { type JobQuery, type List, PAGE_DEFAULT, type PageQuery } from '../../engine/jobs/query.js'
 import type { SearchOptions } from '../../engine/jobs/search.js'
 import type { ScheduleView } from '../../engine/schedules/view.js'
 import type { Count } from '../../store/store.js'
@@ -85,7 +85,10 @@ export async function jobsShownTo(
   page: PageQuery,
 ): Promise<List<JobView> & { readonly count: Count }> {
   const search = searchOf(caller)
-  const [found, count] = await Promise.all([jobs.list(filter, page, search), jobs.count(filter, undefined, search)])
+  const [found, count] = await withCount(filter, page, {
+    list: () => jobs.list(filter, page, search),
+    count: () => jobs.count(filter, undefined, search),
+  })
   return { ...found, data: found.data.map(job => shownTo(caller, job)), count }
 }
 
@@ -97,8 +100,29 @@ export async function allShownTo(
   page: PageQuery,
 ): Promise<List<JobOrSchedule> & { readonly count: Count }> {
   const search = searchOf(caller)
-  const [found, count] = await Promise.all([byId.list(filter, page, search), byId.count(filter, undefined, search)])
+  const [found, count] = await withCount(filter, page, {
+    list: () => byId.list(filter, page, search),
+    count: () => byId.count(filter, undefined, search),
+  })
   return { ...found, data: found.data.map(one => eitherShownTo(caller, one)), count }
+}
+
+interface Asked<T> {
+  readonly list: () => Promise<List<T>>
+  readonly count: () => Promise<Count>
+}
+
+/** A search for a text that fills no page has found all that its count would find, and is not repeated for it. */
+async function withCount<T>(
+  { q, error }: Pick<JobQuery, 'q' | 'error'>,
+  { limit = PAGE_DEFAULT, cursor }: PageQuery,
+  { list, count }: Asked<T>,
+): Promise<readonly [List<T>, Count]> {
+  if ((q === undefined && error === undefined) || cursor !== undefined) return Promise.all([list(), count()])
+  const found = await list()
+  const { data, searched } = found
+  if (searched === undefined || data.length >= limit) return [found, await count()]
+  return [found, { value: data.length, relation: searched.complete ? 'exact' : 'at-least' }]
 }
 
 const searchOf = ({ role }: Caller): SearchOptions => ({ masksSecrets: role === 'viewer' })

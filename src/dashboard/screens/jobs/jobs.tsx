@@ -2,13 +2,14 @@ import { useSignal } from '@preact/signals'
 import { PHASES } from '../../../core/job/job.js'
 import type { JobView } from '../../../core/job/view.js'
 import * as api from '../../data/api.js'
+import { serverNow } from '../../data/clock.js'
 import { flagsOf } from '../../data/command.js'
 import { asCurl, copyText } from '../../data/copy.js'
 import { apiFilter, jobTokens } from '../../data/filter.js'
 import { count, plural } from '../../data/format.js'
 import { type QueryState, useQuery } from '../../data/query.js'
 import { apiRange, range } from '../../data/range.js'
-import { may } from '../../data/session.js'
+import { isTenant, may } from '../../data/session.js'
 import { Answer } from '../../parts/empty.js'
 import { chosenIn, UrlChoice } from '../../parts/form/field.js'
 import { Icon } from '../../parts/icon.js'
@@ -71,10 +72,17 @@ export default function Jobs() {
   )
 }
 
+const KNOWN_FOR_MS = 60_000
+let known: { readonly names: readonly string[]; readonly until: number } | undefined
+
+/** Names for suggestions, which may be a minute old: the server counts the jobs of each queue for them. */
 async function queueNames(signal: AbortSignal): Promise<readonly string[]> {
   // A tenant token may not list queues.
-  const { data } = await api.queues.busiest(signal).catch(() => ({ data: [] }))
-  return data.map(({ name }) => name)
+  if (isTenant.peek()) return []
+  if (known && serverNow() < known.until) return known.names
+  const { data } = await api.queues.busiest(signal)
+  known = { names: data.map(({ name }) => name), until: serverNow() + KNOWN_FOR_MS }
+  return known.names
 }
 
 type Counted = api.Counted<JobView> & {
