@@ -11,9 +11,9 @@ import chromium from '@sparticuz/chromium'
 import { chromium as driver } from 'playwright-core'
 
 const { createChronos, defineJob, fixed, PermanentError } = await import(
-  new URL('../../dist/index.js', import.meta.url).href
+  new URL('../dist/index.js', import.meta.url).href
 )
-const { createServer } = await import(new URL('../../dist/server.js', import.meta.url).href)
+const { createServer } = await import(new URL('../dist/server.js', import.meta.url).href)
 
 const JOBS = Number(process.argv[2] ?? 1_000_000)
 const FILE = process.argv[3]
@@ -129,12 +129,12 @@ async function visit(page, path) {
   page.on('request', onRequest).on('requestfinished', onEnd).on('requestfailed', onEnd)
   const began = performance.now()
   const used = process.cpuUsage()
-  await page.evaluate(to => {
-    window.history.pushState(null, '', to)
-    window.dispatchEvent(new PopStateEvent('popstate'))
-  }, path)
+  // As text, because the names of the browser are unknown here.
+  await page.evaluate(
+    `history.pushState(null, '', ${JSON.stringify(path)}), dispatchEvent(new PopStateEvent('popstate'))`,
+  )
   const frames = () =>
-    page.evaluate(() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done))))
+    page.evaluate('new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done())))')
   await frames()
   while (asked.size > 0) {
     await new Promise(resolve => {
