@@ -1,5 +1,5 @@
 import { expect, it, vi } from 'vitest'
-import { startServer } from '../server.js'
+import { startServer } from './server.js'
 
 it('counts what a search for a text has found, without searching again', async () => {
   await using t = await startServer({ maintenance: false })
