@@ -107,7 +107,7 @@ export const attemptView = named(
       delayMs: about(number(), 'The wait until the next run.'),
       nextRunAt: timestamp,
       fingerprint: anyText,
-      traceId: about(anyText, 'The trace of the run, if its worker traces and the trace is sampled.'),
+      traceId: about(anyText, 'The id under which the run is traced, if its worker traces it and it is sampled.'),
       decision,
     },
   ),

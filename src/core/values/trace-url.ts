@@ -6,7 +6,7 @@ const PLACE = '{traceId}'
 export const traceUrl = value<string>(
   {
     kinds: ['string'],
-    expects: `an http or https address with ${PLACE}, such as https://tempo.example/trace/${PLACE}`,
+    expects: `an http or https address with ${PLACE}, such as https://tempo.example/traces/${PLACE}`,
   },
   given =>
     typeof given === 'string' &&

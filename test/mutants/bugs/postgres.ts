@@ -23,8 +23,8 @@ export const POSTGRES_BUGS: readonly Mutant[] = [
   {
     name: 'a connection returned within a transaction',
     file: TRANSACTION,
-    find: "    await client.query({ text: 'ROLLBACK' })\n    throw error",
-    replace: '    throw error',
+    find: "    await client.query({ text: 'ROLLBACK' })\n    throw error\n  }\n  await commit",
+    replace: '    throw error\n  }\n  await commit',
     killer: 'postgres#aFailedConversationIsRolledBack',
   },
   {

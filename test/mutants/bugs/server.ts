@@ -20,8 +20,8 @@ export const SERVER_BUGS: readonly Mutant[] = [
   {
     name: 'an audit log of all tenants for each of them',
     file: AUDIT,
-    find: 'if (!entry || (tenantId !== undefined && entry.tenantId !== tenantId)) continue',
-    replace: 'if (!entry) continue',
+    find: 'boolean => tenantId === undefined || entry.tenantId === tenantId',
+    replace: 'boolean => tenantId === undefined || entry.action !== undefined',
     killer: 'server#auditLogIsOfOneTenant',
   },
   {

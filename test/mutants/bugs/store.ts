@@ -105,8 +105,8 @@ export const STORE_BUGS: readonly Mutant[] = [
   {
     name: 'a claim from a paused queue',
     file: CLAIM,
-    find: 'SELECT name FROM queues WHERE paused = 1',
-    replace: 'SELECT name FROM queues WHERE paused = 2',
+    find: 'FROM queues WHERE paused = 1 OR laned = 1',
+    replace: 'FROM queues WHERE paused = 2 OR laned = 1',
   },
   {
     name: 'a release that gives the attempt back twice',

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
-import { traceLink } from '../../src/core/values/trace-url.js'
-import { tokenOf } from './deaths.js'
-import { startServer } from './server.js'
+import { traceLink } from '../../../src/core/values/trace-url.js'
+import { tokenOf } from '../deaths.js'
+import { startServer } from '../server.js'
 
 const traceUrl = 'https://tempo.example/trace/{traceId}?org=1'
 
