@@ -19,7 +19,9 @@ const withoutWords = {
     // descriptions of settings whose forms have words of their own, or that no form has.
     handler: (code, id) => {
       const shorter = code.replace(FOR_OTHERS, '')
-      return /core.(partition.limits|job.unique|redrive.redrive|simulation.*)\.ts$/.test(id) ? shorter.replace(DESCRIPTIONS, "$1''") : shorter
+      return /core.(partition.limits|job.unique|redrive.redrive|simulation.*)\.ts$/.test(id)
+        ? shorter.replace(DESCRIPTIONS, "$1''")
+        : shorter
     },
   },
 }
