@@ -50,7 +50,7 @@ export const FEATURE_BUGS: readonly Mutant[] = [
   // Webhooks
   {
     name: 'no delivery about a job that was cancelled while it ran',
-    from: 171,
+    from: 295,
     file: OUTBOX,
     find: 'const spawnIfCancelled = mayBeCancelled ? this.#ofJob(cancelNews(settlement, claimed)) : []',
     replace:
@@ -134,13 +134,6 @@ export const FEATURE_BUGS: readonly Mutant[] = [
     file: REDRIVER,
     find: 'redriveJobs({ redriveId: redrive.id, endedBy: redrive.createdAt })',
     replace: 'redriveJobs({})',
-  },
-  {
-    name: 'a late redrive of a job that has died again',
-    from: 41438,
-    file: REDRIVER,
-    find: 'redriveJobs({ redriveId: redrive.id, endedBy: redrive.createdAt })',
-    replace: 'redriveJobs({ redriveId: redrive.id })',
   },
   // Effects
   {
