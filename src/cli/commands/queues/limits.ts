@@ -78,12 +78,13 @@ const FIELDS: readonly Field<PartitionView>[] = [
 ]
 
 async function showLimits(name: string, flags: LimitFlags, io: Io): Promise<void> {
-  await withBackend(flags, io, async ({ queues, info }) => {
+  await withBackend(flags, io, async chronos => {
+    const { queues } = chronos
     const which = flags.stopped ? ('stopped' as const) : undefined
     const [queue, found, { now }] = await Promise.all([
       queues.get(name),
       queues.partitions(name, { ...pageOf(flags), ...present({ which }) }),
-      info(),
+      chronos.info(),
     ])
     const { limits } = queue
     show(io, flags, { name, ...present({ limits }), ...found }, style => {

@@ -89,4 +89,13 @@ describe('queues', () => {
     expect([code, stdout]).toEqual([2, ''])
     expect(stderr).toContain(words)
   })
+
+  it('show their limits without a server', async () => {
+    await queues('limits', 'crm', '--partitions', 'concurrency=2')
+    expect(await queues('limits', 'crm')).toEqual({
+      code: 0,
+      stdout: 'queue crm: no limit of its own (set by an operator)\neach partition: at most 2 jobs at a time\n',
+      stderr: 'no partitions\n',
+    })
+  })
 })
