@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Databases } from './databases.js'
 import { Files } from './files.js'
+import { RedisServers, redisMissing } from './redis.js'
 import { busyCoreSeconds, pause } from './sample.js'
 
 /** Every measurement runs on this Node, whatever started the benchmark: the peers need 22 or later. */
@@ -25,7 +26,7 @@ const TASK_LIMIT_MS = 30 * 60_000
  * @property {string} task function of that file
  * @property {Record<string, unknown>} options
  * @property {readonly string[]} [node] flags for the node that runs it
- * @property {'file' | 'postgres'} [on] default: a file
+ * @property {'file' | 'postgres' | 'redis'} [on] default: a file
  * @property {{ task: string, options: Record<string, unknown> }} [fill] prepares the place, in a process of its own
  *
  * @typedef {Record<string, number>} Figures
@@ -50,7 +51,7 @@ export class Workbench {
   /** @param {string} root */
   constructor(root) {
     this.#root = root
-    this.#shelves = { file: new Files(), postgres: new Databases(root, NODE) }
+    this.#shelves = { file: new Files(), postgres: new Databases(root, NODE), redis: new RedisServers() }
   }
 
   static async open() {
@@ -75,6 +76,15 @@ export class Workbench {
     const node = execFileSync(NODE, ['--version'], { encoding: 'utf8' }).trim()
     const parts = [`${all.length} × ${all[0]?.model.trim() ?? 'unknown'}`, `Node ${node}`]
     return [...parts, (await this.#shelves.postgres.about()) ?? []].flat().join(', ')
+  }
+
+  /**
+   * Why a lane can't be measured here; undefined where it can.
+   *
+   * @param {Lane} lane
+   */
+  missing({ on }) {
+    return on === 'redis' ? redisMissing() : undefined
   }
 
   /**

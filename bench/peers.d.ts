@@ -106,6 +106,15 @@ declare module 'bullmq' {
   interface Connected {
     connection: { connectionString: string; max: number; migrate: boolean }
   }
+  interface ConnectedToRedis {
+    connection: { host: string; port: number; maxRetriesPerRequest: null }
+  }
+  export const Queue: new (name: string, options: ConnectedToRedis) => Queue
+  export const Worker: new (
+    name: string,
+    run: (job: Job) => Promise<void>,
+    options: ConnectedToRedis & { concurrency: number },
+  ) => Worker
   interface Backend {
     readonly kind: 'postgres'
   }
@@ -121,4 +130,30 @@ declare module 'bullmq' {
     }
   }
   export default bullmq
+}
+
+declare module 'bee-queue' {
+  export interface Job {
+    readonly options: { readonly retries: number }
+    retries(count: number): this
+    save(): Promise<this>
+  }
+  export default class BeeQueue {
+    constructor(
+      name: string,
+      options: {
+        redis: { host: string; port: number }
+        isWorker: boolean
+        getEvents: boolean
+        sendEvents: boolean
+        storeJobs: boolean
+      },
+    )
+    ready(): Promise<this>
+    createJob(data: object): Job
+    saveAll(jobs: Job[]): Promise<unknown>
+    process(concurrency: number, run: (job: Job) => Promise<void>): void
+    checkHealth(): Promise<{ waiting: number; active: number; delayed: number }>
+    close(): Promise<void>
+  }
 }

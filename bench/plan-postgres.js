@@ -11,6 +11,11 @@ const SUBJECTS = [
   { label: 'pg-boss', subject: 'pg-boss' },
   { label: 'bullmq', subject: 'bullmq-postgres' },
 ]
+/** On Redis, where there is one: rows beside the others, which promise something else and so are no target. */
+const ON_REDIS = [
+  { label: 'bullmq, redis', subject: 'bullmq-redis' },
+  { label: 'bee-queue, redis', subject: 'bee-queue' },
+]
 const ENQUEUED_IN_BULK = 2
 
 /**
@@ -49,6 +54,25 @@ function everybody(task, { jobs, fill, options = {} }) {
 }
 
 /**
+ * The same task on Redis.
+ *
+ * @param {string} task
+ * @param {Record<string, unknown>} options
+ * @param {Record<string, unknown>} [fill]
+ * @returns {Lane[]}
+ */
+function onRedis(task, options, fill) {
+  return ON_REDIS.map(({ label, subject }) => ({
+    label,
+    subject,
+    on: 'redis',
+    task,
+    options,
+    ...(fill && { fill: { task: 'fill', options: fill } }),
+  }))
+}
+
+/**
  * @param {{ quick: boolean, large: boolean }} size
  * @returns {Measurement}
  */
@@ -67,7 +91,7 @@ function drain({ quick, large }) {
     name: large ? 'pg-drain-large' : 'pg-drain',
     about: `${jobs} waiting no-op jobs with payloads of ${large ? '1.4 KB' : '90 B'}; one process, until none is left`,
     figures: ['perSecond', 'cpuMicros', 'maxRssMb'],
-    lanes: [...everybody('drain', { jobs, fill }), ...raw],
+    lanes: [...everybody('drain', { jobs, fill }), ...onRedis('drain', { jobs }, { jobs, large }), ...raw],
     targets: [
       { says: '≥ 2 × the best peer', of: 'chronos', figure: 'perSecond', against: PEERS, atLeast: 2 },
       {
@@ -121,7 +145,10 @@ function enqueues(quick) {
       name: 'pg-enqueue',
       about: `${jobs} single enqueues, each awaited, 50 in flight`,
       figures: ['perSecond', 'cpuMicros'],
-      lanes: everybody('enqueue', { jobs, options: { inFlight: 50 } }),
+      lanes: [
+        ...everybody('enqueue', { jobs, options: { inFlight: 50 } }),
+        ...onRedis('enqueue', { jobs, inFlight: 50 }),
+      ],
       targets: [{ says: '≥ 10 × the best peer', of: 'chronos', figure: 'perSecond', against: PEERS, atLeast: 10 }],
     },
     {
@@ -192,7 +219,7 @@ function retry(quick) {
     name: 'pg-retry',
     about: `${jobs} jobs fail once, are retried as soon as their library can, and succeed`,
     figures: ['perSecond', 'cpuMicros'],
-    lanes: everybody('drainFailingOnce', { jobs, fill: {} }),
+    lanes: [...everybody('drainFailingOnce', { jobs, fill: {} }), ...onRedis('drainFailingOnce', { jobs }, { jobs })],
     targets: [{ says: '≥ 1.6 × the best peer', of: 'chronos', figure: 'perSecond', against: PEERS, atLeast: 1.6 }],
   }
 }
@@ -222,6 +249,9 @@ function latency(quick) {
     figures: ['p50Ms', 'p99Ms'],
     lanes: [
       ...lanes,
+      ...ways.flatMap(({ task, where }) =>
+        onRedis(task, { times }).map(lane => ({ ...lane, label: `${lane.label}, ${where}` })),
+      ),
       { label: 'one bare commit', subject: 'raw-postgres', on: 'postgres', task: 'commit', options: { times } },
     ],
     targets: ways.flatMap(({ where }) => [

@@ -81,7 +81,12 @@ async function keep(report) {
  * @param {Measurement} measurement
  */
 async function samplesOf(measurement) {
-  const lanes = measurement.lanes.filter(lane => !flags.subject || flags.subject.includes(lane.subject))
+  const asked = measurement.lanes.filter(lane => !flags.subject || flags.subject.includes(lane.subject))
+  const lanes = asked.filter(lane => {
+    const why = workbench.missing(lane)
+    if (why !== undefined) console.error(`${measurement.name}: ${lane.label} is not measured: ${why}`)
+    return why === undefined
+  })
   /** @type {import('./report.js').Samples} */
   const samples = new Map(lanes.map(lane => [lane.label, []]))
   const most = Math.min(rounds, measurement.roundsMax ?? rounds)

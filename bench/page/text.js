@@ -15,9 +15,11 @@ differ by a factor of two between machines. Differences below 20 % mean nothing.
 | graphile-worker | nothing | nothing: the row is deleted | the last error message | runs again after four hours |
 | pg-boss | nothing | its row, with output | the last output | runs again after it expires |
 | BullMQ, PostgreSQL | nothing | its row | the last stack traces | runs again after it is found stalled |
+| BullMQ, Redis | up to the last second (\`appendfsync everysec\`) | its hash | the last stack traces | runs again after it is found stalled |
+| bee-queue, Redis | up to the last second (\`appendfsync everysec\`) | its hash | nothing: the job goes back to its queue | runs again after it is found stalled |
 | raw loop | nothing | the same row as with Chronos | – | – |
 
-Libraries on Redis, such as BullMQ with its usual backend and bee-queue, are not compared yet.
+Rows on Redis are measured where a \`redis-server\` is installed. They promise less after a power cut, so no target compares with them.
 
 The raw loop is the limit of the database: the statements on the tables of Chronos without handlers, leases to renew or anything to decide.`
 
