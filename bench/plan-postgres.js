@@ -87,11 +87,15 @@ function drain({ quick, large }) {
     task: 'drain',
     options: { jobs, k, connections: 2 },
   }))
+  const [chronos, ...peers] = everybody('drain', { jobs, fill })
+  if (!chronos) throw new Error('expected Chronos to be the first subject')
+  // Node 24 lets the space for young objects grow to 128 MB regardless of use.
+  const lean = { ...chronos, label: 'chronos, lean', node: ['--max-semi-space-size=8'] }
   return {
     name: large ? 'pg-drain-large' : 'pg-drain',
     about: `${jobs} waiting no-op jobs with payloads of ${large ? '1.4 KB' : '90 B'}; one process, until none is left`,
     figures: ['perSecond', 'cpuMicros', 'maxRssMb'],
-    lanes: [...everybody('drain', { jobs, fill }), ...onRedis('drain', { jobs }, { jobs, large }), ...raw],
+    lanes: [chronos, lean, ...peers, ...onRedis('drain', { jobs }, { jobs, large }), ...raw],
     targets: [
       { says: '≥ 2 × the best peer', of: 'chronos', figure: 'perSecond', against: PEERS, atLeast: 2 },
       {
@@ -101,6 +105,7 @@ function drain({ quick, large }) {
         against: RAW.map(({ label }) => label),
         atLeast: 0.5,
       },
+      ...(quick || large ? [] : [{ says: '≤ 200 MB', of: lean.label, figure: 'maxRssMb', atMost: 200 }]),
     ],
   }
 }
@@ -285,7 +290,7 @@ function idle(quick) {
       task: 'idle',
       options: { seconds },
     })),
-    targets: [{ says: '≤ 2 transactions/s', of: 'chronos', figure: 'transactionsPerSecond', atMost: 2 }],
+    targets: [{ says: '≤ 1.2 transactions/s', of: 'chronos', figure: 'transactionsPerSecond', atMost: 1.2 }],
   }
 }
 
@@ -340,7 +345,10 @@ function full(quick) {
  */
 function lastingLoad(quick) {
   const snapshot = quick ? { seconds: 20, windowSeconds: 5 } : { seconds: 60, windowSeconds: 10 }
-  const sustained = quick ? { seconds: 40, windowSeconds: 10 } : { seconds: 300, windowSeconds: 60 }
+  const sustained = {
+    ...(quick ? { seconds: 40, windowSeconds: 10 } : { seconds: 600, windowSeconds: 60 }),
+    retention: '1m',
+  }
   const lane = { subject: 'chronos', on: /** @type {const} */ ('postgres'), task: 'churn' }
   const figures = ['firstPerSecond', 'lastPerSecond', 'lastShare']
   return [
@@ -357,19 +365,19 @@ function lastingLoad(quick) {
       ],
       targets: [
         {
-          says: 'at the end ≥ 40 % of without',
+          says: 'at the end ≥ 60 % of without',
           of: 'chronos, snapshot held',
           figure: 'lastPerSecond',
           against: ['chronos'],
-          atLeast: 0.4,
+          atLeast: 0.6,
         },
       ],
     },
     {
       name: 'pg-sustained',
       about:
-        `jobs are enqueued and run for ${sustained.seconds} s; the first and the last ` +
-        `${sustained.windowSeconds} s`,
+        `jobs are enqueued and run for ${sustained.seconds} s, and pruned a minute after their success; the first and ` +
+        `the last ${sustained.windowSeconds} s`,
       figures,
       roundsMax: 1,
       lanes: [{ ...lane, label: 'chronos', options: sustained }],
