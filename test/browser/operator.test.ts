@@ -1,30 +1,17 @@
-import type { Browser, Page } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Page } from 'playwright-core'
+import { describe, expect, it } from 'vitest'
 import { newDependency } from '../../src/core/dependency/dependency.js'
 import { ratioText, retryRateText } from '../../src/core/values/number.js'
 import { dependencyId } from '../../src/engine/dependencies/answer.js'
 import { defineJob, fixed } from '../../src/index.js'
-import type { TestServer } from '../server/server.js'
-import { launch, Visitor } from './browser.js'
+import { visit } from './visit.js'
 import { emptyWorld } from './world.js'
 
 // What an operator reads on the screens is compared with the store.
 
-let browser: Browser
-let t: TestServer
-let visitor: Visitor
-
-beforeAll(async () => {
-  browser = await launch()
-  t = await emptyWorld({ chronos: { queues: { calls: { circuit: true } } }, maintenance: false })
-  visitor = await Visitor.at(browser, t.url)
-})
-
-afterAll(async () => {
-  await visitor?.[Symbol.asyncDispose]()
-  await t?.[Symbol.asyncDispose]()
-  await browser?.close()
-})
+const { t, visitor } = await visit(() =>
+  emptyWorld({ chronos: { queues: { calls: { circuit: true } } }, maintenance: false }),
+)
 
 describe('blocked jobs', () => {
   it('are counted and found with their reason, and the Overview does not say that nothing is due', async () => {
@@ -291,3 +278,12 @@ async function fact(page: Page, name: string): Promise<string> {
   const term = page.locator('dt', { hasText: new RegExp(`^${name}$`) })
   return term.locator('xpath=following-sibling::dd[1]').innerText()
 }
+
+it('counts the queues once for all panels of the Overview', async () => {
+  const { page } = visitor
+  const asked: string[] = []
+  page.on('request', request => asked.push(new URL(request.url()).pathname.replace(/^\/api\/v1/, '')))
+  await visitor.open('/')
+  expect(asked).toContain('/stats')
+  expect(asked.filter(path => path === '/queues')).toHaveLength(1)
+})
