@@ -65,6 +65,18 @@ describe('blocked jobs', () => {
     expect(visitor.troubles).toEqual([])
   })
 
+  it('have a dependency that says once how long its circuit has its state', async () => {
+    const store = await t.chronos.store()
+    const { now } = await store.info()
+    const probe = { jobId: 'j', workerId: 'w', until: now + 3_600_000 }
+    const open = { circuit: 'open', changedAt: now - 90_000, openUntil: now - 1, openings: 1, probe } as const
+    const dependency = { ...newDependency({ key: 'probed' }, {}, 0), ...open }
+    await store.putRecords([{ kind: 'dependency', id: dependencyId(dependency), body: JSON.stringify(dependency) }])
+    await visitor.open('/dependencies')
+    const card = visitor.page.locator('.target-card', { hasText: 'probed' })
+    expect((await card.textContent())!.match(/\bfor \d\w*/gi)).toEqual(['For 1m'])
+  })
+
   it('have one time for the next run, and a deferral is no run', async () => {
     const { page } = visitor
     const [held] = (await t.chronos.jobs.list({ name: 'sync', phase: 'blocked' })).data
