@@ -1,9 +1,9 @@
 /**
  * Measures how long each screen takes with many jobs: `npm run bench:screens -- 1000000`. Real workers run the jobs on a new
- * SQLite file, or on one that a second argument names and that is then kept. A screen is complete when its last response is
- * drawn. The CPU time of the server depends less on what else the machine does.
+ * SQLite file, or on the one or the PostgreSQL database that a second argument names and that is then kept. A screen is
+ * complete when its last response is drawn. The CPU time of the server depends less on what else the machine does; that of
+ * PostgreSQL is not counted.
  */
-import { existsSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { availableParallelism, loadavg, tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -16,7 +16,7 @@ const { createChronos, defineJob, fixed, PermanentError } = await import(
 const { createServer } = await import(new URL('../dist/server.js', import.meta.url).href)
 
 const JOBS = Number(process.argv[2] ?? 1_000_000)
-const FILE = process.argv[3]
+const STORE = process.argv[3]
 const ROUNDS = 9
 /** Every screen must be complete after this time. */
 const TARGET_MS = 400
@@ -149,8 +149,9 @@ async function visit(page, path) {
 }
 
 const folder = await mkdtemp(join(tmpdir(), 'chronos-screens-'))
-const isFilled = FILE !== undefined && existsSync(FILE)
-const chronos = createChronos({ store: `sqlite:${FILE ?? join(folder, 'chronos.db')}`, log: false })
+const isUrl = STORE !== undefined && /^postgres(ql)?:/.test(STORE)
+const chronos = createChronos({ store: isUrl ? STORE : `sqlite:${STORE ?? join(folder, 'chronos.db')}`, log: false })
+const isFilled = (await chronos.jobs.count({})).value > 0
 const began = performance.now()
 if (isFilled) chronos.work([], { signals: false, build: 'v1', queues: ['queue-0'] })
 else await fill(chronos)

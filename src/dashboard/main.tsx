@@ -10,7 +10,7 @@ import { render } from 'preact'
 import { App } from './app.js'
 import { startClock } from './data/clock.js'
 import { startSession } from './data/session.js'
-import { prefetch } from './lazy.js'
+import { loadScreens } from './lazy.js'
 import { startKeys } from './shell/keys.js'
 import { startRouter } from './shell/router.js'
 import { startTheme } from './shell/theme.js'
@@ -22,6 +22,6 @@ startRouter()
 startKeys()
 startTitle()
 // The screens load while the session request is in flight.
-prefetch('overview')
+void loadScreens()
 startSession()
 render(<App />, document.getElementById('app')!)

@@ -1,31 +1,15 @@
-import type { Browser, Page } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import type { AuditLogEntry } from '../../src/core/audit/entry.js'
 import type { ErrorGroupView } from '../../src/engine/dead/dead.js'
 import { say } from '../cli/memory-io.js'
 import { deadJobs } from '../server/deaths.js'
-import type { TestServer } from '../server/server.js'
-import { launch, Visitor } from './browser.js'
+import { Visitor } from './browser.js'
+import { visit } from './visit.js'
 import { emptyWorld } from './world.js'
 
 // What an operator confirms is what happens: the count, the scope over tenants, and the entry in the audit log.
 
-let browser: Browser
-let t: TestServer
-let visitor: Visitor
-let page: Page
-
-beforeAll(async () => {
-  ;[browser, t] = await Promise.all([launch(), emptyWorld({ maintenance: false })])
-  visitor = await Visitor.at(browser, t.url)
-  page = visitor.page
-})
-
-afterAll(async () => {
-  await visitor?.[Symbol.asyncDispose]()
-  await browser?.close()
-  await t?.[Symbol.asyncDispose]()
-})
+const { t, browser, visitor, page } = await visit(() => emptyWorld({ maintenance: false }))
 
 const groupOf = async (message: string): Promise<ErrorGroupView> =>
   (await t.chronos.dead.groups({ limit: 100 })).data.find(({ title }) => title.includes(message))!

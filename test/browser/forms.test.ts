@@ -1,45 +1,27 @@
 import { join } from 'node:path'
-import type { Browser, Page } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, describe, expect, it } from 'vitest'
 import { jobQuery, TIME_FIELDS } from '../../src/core/job/filter.js'
 import { jobTokens } from '../../src/dashboard/data/filter.js'
 import { defineJob } from '../../src/index.js'
 import { loadDriver } from '../../src/store/sqlite/file/driver.js'
 import { deadJobs } from '../server/deaths.js'
-import type { TestServer } from '../server/server.js'
-import { startTracing, type Traced } from '../support/opentelemetry.js'
+import { startTracing } from '../support/opentelemetry.js'
 import { temporaryFolder } from '../support/process.js'
 import { startReceiver } from '../support/receiver.js'
-import { launch, Visitor } from './browser.js'
+import { Visitor } from './browser.js'
+import { visit } from './visit.js'
 import { emptyWorld } from './world.js'
 
 // Webhook deliveries, searches, the keyboard, forms and the words of buttons.
 
-let browser: Browser
-let t: TestServer
-let visitor: Visitor
-let page: Page
-let traced: Traced
-
-beforeAll(async () => {
-  traced = startTracing()
-  ;[browser, t] = await Promise.all([
-    launch(),
-    emptyWorld({
-      traceUrl: 'https://tempo.example/trace/{traceId}',
-      chronos: { egress: { allow: ['loopback'] }, tracing: traced.api },
-    }),
-  ])
-  visitor = await Visitor.at(browser, t.url)
-  page = visitor.page
-})
-
-afterAll(async () => {
-  await visitor?.[Symbol.asyncDispose]()
-  await browser?.close()
-  await t?.[Symbol.asyncDispose]()
-  traced?.[Symbol.dispose]()
-})
+const traced = startTracing()
+afterAll(() => traced[Symbol.dispose]())
+const { t, browser, visitor, page } = await visit(() =>
+  emptyWorld({
+    traceUrl: 'https://tempo.example/trace/{traceId}',
+    chronos: { egress: { allow: ['loopback'] }, tracing: traced.api },
+  }),
+)
 
 const cells = async (label: string, row = 0): Promise<Readonly<Record<string, string>>> => {
   const table = page.getByRole('table', { name: label, exact: true })

@@ -1,18 +1,11 @@
-import type { Browser, Page } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import type { IncidentReport } from '../../src/core/incident/report.js'
 import type { ErrorBreakdown } from '../../src/engine/dead/breakdown.js'
 import type { SeriesPoint, StatsSeries } from '../../src/engine/figures/series.js'
 import { defineJob, fixed } from '../../src/index.js'
 import type { TestServer } from '../server/server.js'
-import { launch, Visitor } from './browser.js'
+import { visit } from './visit.js'
 import { emptyWorld } from './world.js'
-
-let browser: Browser
-let t: TestServer
-let visitor: Visitor
-let page: Page
-let fingerprint: string
 
 /** An error as an installed package throws it. */
 function down(): Error {
@@ -58,19 +51,12 @@ async function night({ chronos }: TestServer): Promise<void> {
   await vi.waitUntil(async () => (await chronos.workers()).length > 0, { timeout: 120_000 })
 }
 
-beforeAll(async () => {
-  ;[browser, t] = await Promise.all([launch(), emptyWorld()])
-  await night(t)
-  fingerprint = (await t.chronos.dead.groups()).data[0]!.fingerprint
-  visitor = await Visitor.at(browser, t.url)
-  page = visitor.page
+const { t, visitor, page } = await visit(async () => {
+  const world = await emptyWorld()
+  await night(world)
+  return world
 })
-
-afterAll(async () => {
-  await visitor?.[Symbol.asyncDispose]()
-  await browser?.close()
-  await t?.[Symbol.asyncDispose]()
-})
+const { fingerprint } = (await t.chronos.dead.groups()).data[0]!
 
 const parameters = (): Readonly<Record<string, string>> => Object.fromEntries(new URL(page.url()).searchParams)
 /** A range that does not move while a test runs. */

@@ -1,17 +1,12 @@
-import type { Browser, Page } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { formatMs } from '../../src/core/values/duration.js'
 import type { StatsSeries } from '../../src/engine/figures/series.js'
 import type { NameList, NameReport } from '../../src/engine/names/view.js'
 import { defineJob, fixed } from '../../src/index.js'
 import type { TestServer } from '../server/server.js'
-import { launch, Visitor } from './browser.js'
+import { Visitor } from './browser.js'
+import { visit } from './visit.js'
 import { emptyWorld } from './world.js'
-
-let browser: Browser
-let t: TestServer
-let visitor: Visitor
-let page: Page
 
 /** Three job names in three queues and for two tenants: successes, retries and deaths. */
 async function day({ chronos }: TestServer): Promise<void> {
@@ -43,17 +38,10 @@ async function day({ chronos }: TestServer): Promise<void> {
   await vi.waitUntil(async () => (await chronos.workers()).length > 0, { timeout: 120_000 })
 }
 
-beforeAll(async () => {
-  ;[browser, t] = await Promise.all([launch(), emptyWorld({ maintenance: false })])
-  await day(t)
-  visitor = await Visitor.at(browser, t.url)
-  page = visitor.page
-})
-
-afterAll(async () => {
-  await visitor?.[Symbol.asyncDispose]()
-  await browser?.close()
-  await t?.[Symbol.asyncDispose]()
+const { t, browser, visitor, page } = await visit(async () => {
+  const world = await emptyWorld({ maintenance: false })
+  await day(world)
+  return world
 })
 
 /** A range that does not move while a test runs. */

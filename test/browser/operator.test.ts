@@ -1,30 +1,17 @@
-import type { Browser, Page } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Page } from 'playwright-core'
+import { describe, expect, it } from 'vitest'
 import { newDependency } from '../../src/core/dependency/dependency.js'
 import { ratioText, retryRateText } from '../../src/core/values/number.js'
 import { dependencyId } from '../../src/engine/dependencies/answer.js'
 import { defineJob, fixed } from '../../src/index.js'
-import type { TestServer } from '../server/server.js'
-import { launch, Visitor } from './browser.js'
+import { visit } from './visit.js'
 import { emptyWorld } from './world.js'
 
 // What an operator reads on the screens is compared with the store.
 
-let browser: Browser
-let t: TestServer
-let visitor: Visitor
-
-beforeAll(async () => {
-  browser = await launch()
-  t = await emptyWorld({ chronos: { queues: { calls: { circuit: true } } }, maintenance: false })
-  visitor = await Visitor.at(browser, t.url)
-})
-
-afterAll(async () => {
-  await visitor?.[Symbol.asyncDispose]()
-  await t?.[Symbol.asyncDispose]()
-  await browser?.close()
-})
+const { t, visitor } = await visit(() =>
+  emptyWorld({ chronos: { queues: { calls: { circuit: true } } }, maintenance: false }),
+)
 
 describe('blocked jobs', () => {
   it('are counted and found with their reason, and the Overview does not say that nothing is due', async () => {
@@ -76,6 +63,18 @@ describe('blocked jobs', () => {
     await expect.poll(() => rows.allInnerTexts()).toEqual([expect.stringContaining('host-59')])
     expect(await cards.count()).toBe(0)
     expect(visitor.troubles).toEqual([])
+  })
+
+  it('have a dependency that says once how long its circuit has its state', async () => {
+    const store = await t.chronos.store()
+    const { now } = await store.info()
+    const probe = { jobId: 'j', workerId: 'w', until: now + 3_600_000 }
+    const open = { circuit: 'open', changedAt: now - 90_000, openUntil: now - 1, openings: 1, probe } as const
+    const dependency = { ...newDependency({ key: 'probed' }, {}, 0), ...open }
+    await store.putRecords([{ kind: 'dependency', id: dependencyId(dependency), body: JSON.stringify(dependency) }])
+    await visitor.open('/dependencies')
+    const card = visitor.page.locator('.target-card', { hasText: 'probed' })
+    expect((await card.textContent())!.match(/\bfor \d\w*/gi)).toEqual(['For 1m'])
   })
 
   it('have one time for the next run, and a deferral is no run', async () => {
@@ -207,6 +206,9 @@ describe('redrives', () => {
     await page.waitForURL(/\/redrives\//)
     const error = page.locator('.panel', { has: page.getByRole('heading', { name: 'Error', exact: true }) })
     await error.getByRole('link', { name: group!.title }).waitFor()
+    const head = await page.locator('.page-head').innerText()
+    expect(head).toContain(group!.title)
+    expect(head).not.toContain(group!.fingerprint)
     expect(await error.innerText()).toMatch(/Died of the same error\s+\d+/)
     await visitor.open('/redrives')
     const row = page.getByRole('table', { name: 'Redrives' }).locator('tbody tr').first()
@@ -291,3 +293,12 @@ async function fact(page: Page, name: string): Promise<string> {
   const term = page.locator('dt', { hasText: new RegExp(`^${name}$`) })
   return term.locator('xpath=following-sibling::dd[1]').innerText()
 }
+
+it('counts the queues once for all panels of the Overview', async () => {
+  const { page } = visitor
+  const asked: string[] = []
+  page.on('request', request => asked.push(new URL(request.url()).pathname.replace(/^\/api\/v1/, '')))
+  await visitor.open('/')
+  expect(asked).toContain('/stats')
+  expect(asked.filter(path => path === '/queues')).toHaveLength(1)
+})

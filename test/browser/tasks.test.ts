@@ -1,30 +1,16 @@
-import type { Browser, Locator, Page } from 'playwright-core'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import type { Locator } from 'playwright-core'
+import { expect, it } from 'vitest'
 import { startReceiver } from '../support/receiver.js'
-import { launch, Visitor } from './browser.js'
-import { fullWorld, type World } from './world.js'
+import { visit } from './visit.js'
+import { fullWorld } from './world.js'
 
 // The questions of an operator who has not read the documentation. Each begins on the Overview, and counts its clicks.
 
 const CLICKS_MAX = 8
 
-let browser: Browser
-let world: World
-let visitor: Visitor
-let page: Page
 let clicks: number
 
-beforeAll(async () => {
-  ;[browser, world] = await Promise.all([launch(), fullWorld()])
-  visitor = await Visitor.at(browser, world.url)
-  page = visitor.page
-})
-
-afterAll(async () => {
-  await visitor?.[Symbol.asyncDispose]()
-  await browser?.close()
-  await world?.[Symbol.asyncDispose]()
-})
+const { t: world, visitor, page } = await visit(fullWorld)
 
 async function begin(): Promise<void> {
   await visitor.open('/')

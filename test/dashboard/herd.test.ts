@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { PRESETS } from '../../src/core/policy/presets.js'
-import { simulate } from '../../src/core/simulation/simulate.js'
+import { simulate, stormOf } from '../../src/core/simulation/simulate.js'
 import { herdPath, peakAt, roundUp, spanFor, timeTicks, valueTicks } from '../../src/dashboard/simulator/herd.js'
 import { tryOut } from '../../src/dashboard/simulator/simulation.js'
 
@@ -60,7 +60,7 @@ describe('a simulation for the screen', () => {
   const scenario = { jobs: 200, outage: '30s', capacityPerSecond: 50 } as const
 
   it('is the simulation of core, with findings and delays', () => {
-    const answer = tryOut([{ policy: PRESETS.financial, scenario }])
+    const answer = tryOut([{ policy: PRESETS.financial, storm: stormOf(PRESETS.financial, scenario) }])
     if ('problem' in answer) throw new Error(answer.problem)
     const [result] = answer.results
     expect(result?.withJitter).toEqual(simulate(PRESETS.financial, scenario).withJitter)
@@ -70,7 +70,12 @@ describe('a simulation for the screen', () => {
   })
 
   it('reports the error of core', () => {
-    const answer = tryOut([{ policy: PRESETS.standard, scenario: { ...scenario, jobs: -1 } }])
-    expect(answer).toEqual({ problem: expect.stringMatching(/^scenario\.jobs/) })
+    const policy = { ...PRESETS.standard, backoff: { type: 'custom', name: 'mine' } } as const
+    const answer = tryOut([{ policy, storm: stormOf(PRESETS.standard, scenario) }])
+    expect(answer).toEqual({ problem: expect.stringMatching(/^policy\.backoff: "mine"/) })
+  })
+
+  it('is refused before a thread starts', () => {
+    expect(() => stormOf(PRESETS.standard, { ...scenario, jobs: -1 })).toThrow(/^scenario\.jobs/)
   })
 })

@@ -4,7 +4,7 @@ import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
 import { ROOT } from '../support/tree.js'
 
-const SCRIPT_MAX_BYTES = 150 * 1024
+const SCRIPT_MAX_BYTES = 150_000
 const FILE_LINES_MAX = 400
 /** Markup is longer than code, but faster to read. */
 const COMPONENT_LINES_MAX = 100

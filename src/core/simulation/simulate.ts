@@ -1,11 +1,12 @@
 import type { Policy } from '../policy/policy.js'
-import { outageSurvived, refuseCustom } from '../policy/survival.js'
+import { refuseCustom } from '../policy/survival.js'
 import { toMs } from '../values/duration.js'
 import { ChronosError } from '../values/error.js'
 import { about, duration, type Infer, integer, named, number, read } from '../values/schema.js'
 import { object, view } from '../values/shape.js'
-import { herd, runHerd, type Storm } from './herd.js'
+import { herd, type Storm } from './herd.js'
 import { series } from './series.js'
+import { simulateStorm } from './storm.js'
 
 export const JOBS_MAX = 100_000
 export const CAPACITY_MAX = 1_000_000
@@ -65,37 +66,22 @@ export type Simulation = Infer<typeof simulation>
  * same seed.
  */
 export function simulate(policy: Policy, given: Scenario): Simulation {
-  refuseCustom(policy)
-  const storm = stormOf(given)
-  refuseTooMuch(policy, storm)
-  const { jobs, withinMs, outageMs, capacityPerSecond, seed } = storm
-  const plain: Policy = { ...policy, jitter: 'none' }
-  const [jittered, together] = [runHerd(policy, storm), runHerd(plain, storm)]
-  const binMs = Math.max(jittered.recorder.binMs, together.recorder.binMs)
-  return {
-    scenario: { jobs, withinMs, outageMs, seed, ...(Number.isFinite(capacityPerSecond) && { capacityPerSecond }) },
-    withJitter: {
-      outageSurvivedMs: outageSurvived(policy),
-      ...jittered.herd,
-      series: jittered.recorder.series(binMs),
-    },
-    withoutJitter: {
-      outageSurvivedMs: outageSurvived(plain),
-      ...together.herd,
-      series: together.recorder.series(binMs),
-    },
-  }
+  return simulateStorm(policy, stormOf(policy, given))
 }
 
-function stormOf(input: unknown): Storm {
-  const given = read(scenario, input, 'scenario')
-  return {
-    jobs: given.jobs,
-    withinMs: toMs(given.within ?? 0, 'within'),
-    outageMs: toMs(given.outage, 'outage'),
-    capacityPerSecond: given.capacityPerSecond ?? Number.POSITIVE_INFINITY,
-    seed: given.seed ?? 1,
-  }
+/** A scenario with its defaults filled in, if it is valid and not too large for this policy. */
+export function stormOf(policy: Policy, given: Scenario): Storm {
+  refuseCustom(policy)
+  const {
+    jobs,
+    within = 0,
+    outage,
+    capacityPerSecond = Number.POSITIVE_INFINITY,
+    seed = 1,
+  } = read(scenario, given, 'scenario')
+  const storm = { jobs, withinMs: toMs(within, 'within'), outageMs: toMs(outage, 'outage'), capacityPerSecond, seed }
+  refuseTooMuch(policy, storm)
+  return storm
 }
 
 function refuseTooMuch({ maxRetries }: Policy, { jobs }: Storm): void {

@@ -1,7 +1,7 @@
 import './pictures.css'
 import type { CircuitView } from '../../engine/dependencies/circuits.js'
 import { now } from '../data/clock.js'
-import { spanText } from '../timeline/span-text.js'
+import { age } from '../data/format.js'
 import { clamp } from './scale.js'
 
 type Facts = Pick<CircuitView, 'state' | 'since' | 'openUntil' | 'notBefore' | 'forced'>
@@ -37,11 +37,7 @@ export function CircuitStrip({ circuit }: { readonly circuit: Facts }) {
         </g>
       ))}
       <text class="circuit-text" x={clamp(at * STEP, 0, WIDTH - 90)} y="30">
-        {forced
-          ? 'forced'
-          : to === undefined || to < now.value
-            ? `for ${spanText(Math.max(0, now.value - from))}`
-            : `${spanText(to - now.value)} left`}
+        {forced ? 'forced' : to !== undefined && to > now.value ? `${age(to - now.value)} left` : ''}
       </text>
     </svg>
   )
@@ -54,6 +50,6 @@ function endOf({ state, openUntil, notBefore }: Facts): number | undefined {
 
 function wordsOf({ state, since, forced }: Facts, to: number | undefined, at: number): string {
   const means = STEPS.find(([step]) => step === state)?.[1] ?? ''
-  const until = to !== undefined && to > at ? `, ${spanText(to - at)} left` : ''
-  return `${state}${forced ? ' (forced)' : ''}: ${means}; for ${spanText(Math.max(0, at - Date.parse(since)))}${until}`
+  const until = to !== undefined && to > at ? `, ${age(to - at)} left` : ''
+  return `${state}${forced ? ' (forced)' : ''}: ${means}; for ${age(at - Date.parse(since))}${until}`
 }

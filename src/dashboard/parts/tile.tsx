@@ -13,10 +13,12 @@ export interface TileProps {
 }
 
 export function Tile({ label, value, note, hue, href, tip, children }: TileProps) {
+  // A word such as "unknown" would not fit in the size of a figure.
+  const isWord = typeof value === 'string' && !/\d/.test(value)
   const content = (
     <>
       <span class="label">{label}</span>
-      <span class={`value${hue ? ` ${hue}` : ''}`}>{value}</span>
+      <span class={`value${isWord ? ' word' : ''}${hue ? ` ${hue}` : ''}`}>{value}</span>
       {note !== undefined && <span class="note">{note}</span>}
       {children}
     </>

@@ -4,7 +4,7 @@ import { useEffect } from 'preact/hooks'
 import * as api from '../data/api.js'
 import { now } from '../data/clock.js'
 import { copyText } from '../data/copy.js'
-import { plural, short, TIME_MODES, timeMode } from '../data/format.js'
+import { plural, TIME_MODES, timeMode } from '../data/format.js'
 import { trouble } from '../data/http.js'
 import { heardAt, liveState, PACES, pace } from '../data/live.js'
 import { useQuery } from '../data/query.js'
@@ -22,7 +22,7 @@ import { Palette } from './palette.js'
 import { RangeMenu } from './range-menu.js'
 import { go, href, path, query, setQuery } from './router.js'
 import { nextTheme, THEMES, theme } from './theme.js'
-import { unseenDead } from './title.js'
+import { unseenDead, unseenDeadText } from './title.js'
 import { announce } from './toasts.js'
 
 export function Shell({ children }: { readonly children: ComponentChildren }) {
@@ -90,8 +90,8 @@ function useUnseenDead(): void {
     { topics: ['dead'] },
   )
   useEffect(() => {
-    const [before, found] = [unseenDead.peek(), data?.count.value]
-    unseenDead.value = found
+    const [before, found] = [unseenDead.peek()?.value, data?.count.value]
+    unseenDead.value = data?.count
     if (before !== undefined && found !== undefined && found > before) {
       announce(plural(found - before, 'new dead letter'))
     }
@@ -152,14 +152,13 @@ function Brand() {
 }
 
 function Places() {
-  const dead = unseenDead.value ?? 0
   return (
     <nav aria-label="Screens">
       {placesFor(isTenant.value, may('admin')).map(({ group, places }) => (
         <div key={group ?? ''}>
           {group !== undefined && <p class="group">{group}</p>}
           {places.map(place => (
-            <PlaceLink key={place.path} place={place} tally={place.path === '/dead' ? dead : 0} />
+            <PlaceLink key={place.path} place={place} />
           ))}
         </div>
       ))}
@@ -167,7 +166,8 @@ function Places() {
   )
 }
 
-function PlaceLink({ place, tally }: { readonly place: Place; readonly tally: number }) {
+function PlaceLink({ place }: { readonly place: Place }) {
+  const tally = place.path === '/dead' ? unseenDeadText.value : ''
   return (
     <a
       href={href(place.path, place.range === undefined ? {} : rangeParameters())}
@@ -175,7 +175,7 @@ function PlaceLink({ place, tally }: { readonly place: Place; readonly tally: nu
     >
       <Icon name={place.icon} />
       <span>{place.text}</span>
-      {tally > 0 && <span class="tally dead">{short(tally)}</span>}
+      {tally !== '' && <span class="tally dead">{tally}</span>}
     </a>
   )
 }
@@ -188,13 +188,7 @@ function TabBar({ onMore }: { readonly onMore: () => void }) {
     <nav class="tabbar" aria-label="Main screens">
       {wanted.map(to => {
         const place = places.find(each => each.path === to)!
-        return (
-          <PlaceLink
-            key={to}
-            place={{ ...place, text: to === '/dead' ? 'Dead' : place.text }}
-            tally={to === '/dead' ? (unseenDead.value ?? 0) : 0}
-          />
-        )
+        return <PlaceLink key={to} place={{ ...place, text: to === '/dead' ? 'Dead' : place.text }} />
       })}
       <button type="button" onClick={onMore}>
         <Icon name="menu" />

@@ -1,11 +1,14 @@
 import { type Finding, lintPolicy } from '../../core/policy/lint.js'
 import type { Policy } from '../../core/policy/policy.js'
 import { type PreviewRow, preview, typicalStarts } from '../../core/policy/preview.js'
-import { type Scenario, type Simulation, simulate } from '../../core/simulation/simulate.js'
+import type { Storm } from '../../core/simulation/herd.js'
+import type { Simulation } from '../../core/simulation/simulate.js'
+import { simulateStorm } from '../../core/simulation/storm.js'
 
 export interface Trial {
   readonly policy: Policy
-  readonly scenario: Scenario
+  /** The scenario, read by the page: the thread has no schemas. */
+  readonly storm: Storm
 }
 
 export interface TrialResult extends Simulation {
@@ -26,9 +29,9 @@ export function tryOut(trials: readonly Trial[]): Answer {
   }
 }
 
-function trial({ policy, scenario }: Trial): TrialResult {
+function trial({ policy, storm }: Trial): TrialResult {
   return {
-    ...simulate(policy, scenario),
+    ...simulateStorm(policy, storm),
     findings: lintPolicy(policy),
     rows: preview(policy),
     typicalMs: typicalStarts(policy),

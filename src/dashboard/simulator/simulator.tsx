@@ -1,7 +1,7 @@
 import './simulator.css'
 import { useMemo } from 'preact/hooks'
 import type { Policy } from '../../core/policy/policy.js'
-import type { Scenario, SimulatedHerd } from '../../core/simulation/simulate.js'
+import { type Scenario, type SimulatedHerd, stormOf } from '../../core/simulation/simulate.js'
 import { CAPACITY_STEPS, COUNT_STEPS, OUTAGE_STEPS, WITHIN_STEPS } from '../charts/steps.js'
 import { flagsOf, word } from '../data/command.js'
 import { asLiteral } from '../data/copy.js'
@@ -84,7 +84,7 @@ export function Simulator({ state, onChange }: SimulatorProps) {
         {isFitting && (
           <div class={problem !== undefined ? 'stale' : undefined} aria-busy={isBusy}>
             {shown}
-            {read.trials[0] && <PolicyCode trial={read.trials[0]} />}
+            {read.trials[0] && <PolicyCode policy={read.trials[0].policy} scenario={scenarioOf(scenario)} />}
           </div>
         )}
       </div>
@@ -104,7 +104,8 @@ function trialsOf({ policy, other, scenario }: SimulatorState): Read {
   try {
     const asked = scenarioOf(scenario)
     const choices = other ? [policy, other] : [policy]
-    return { names, trials: choices.map(({ form }) => ({ policy: policyOf(form), scenario: asked })) }
+    const policies = choices.map(({ form }) => policyOf(form))
+    return { names, trials: policies.map(policy => ({ policy, storm: stormOf(policy, asked) })) }
   } catch (error) {
     return { names, trials: [], problem: error instanceof Error ? error.message : String(error) }
   }
@@ -319,7 +320,7 @@ function Findings({ findings }: { readonly findings: TrialResult['findings'] }) 
   )
 }
 
-function PolicyCode({ trial: { policy, scenario } }: { readonly trial: Trial }) {
+function PolicyCode({ policy, scenario }: { readonly policy: Policy; readonly scenario: Scenario }) {
   return (
     <div class="simulator-more">
       <CodeSample

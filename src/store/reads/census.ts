@@ -36,7 +36,7 @@ export interface CensusRequest {
 
 /**
  * The jobs of a queue by phase. For waiting jobs, the store reads at most `lineCap` due jobs and `lineCap` later jobs
- * of each priority. For dead and running jobs, it reads at most twice `cap` over all queues.
+ * of each priority. For dead and running jobs, it reads at least twice `cap` over all queues.
  */
 export interface QueueCensus {
   readonly queue: string
@@ -84,9 +84,12 @@ export const LINES_MAX = 5_000
 const LINES_LOOK_AT = 20_000
 const LINE_LOOK_AT_MIN = 1_000
 
-/** The maximum number of jobs to read for each queue and priority. It gets smaller as the number of queues grows. */
-export function lineCap(cap: number, queues: number): number {
-  return Math.min(cap, Math.max(LINE_LOOK_AT_MIN, Math.floor(LINES_LOOK_AT / Math.max(1, queues))))
+/**
+ * The maximum number of jobs to read for each queue and priority. It gets smaller as the number of queues grows. A store
+ * that counts in an index alone may give a larger number of jobs to look at in all.
+ */
+export function lineCap(cap: number, queues: number, lookAt = LINES_LOOK_AT): number {
+  return Math.min(cap, Math.max(LINE_LOOK_AT_MIN, Math.floor(lookAt / Math.max(1, queues))))
 }
 
 /** The counts for one queue and phase while they are being collected. */

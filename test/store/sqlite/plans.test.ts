@@ -7,8 +7,10 @@ import { Folder } from './folder.js'
 const folder = new Folder()
 const bench = new Bench(async () => folder.store())
 
-/** Every statement that `act` runs, with SQLite's plan for it. */
-async function plansOf(act: (store: ReturnType<Folder['store']>) => Promise<unknown>): Promise<Map<string, string>> {
+type Act = (store: ReturnType<Folder['store']>) => Promise<unknown>
+
+/** Every statement that `act` runs. */
+async function statementsOf(act: Act): Promise<readonly string[]> {
   const driver = await loadDriver()
   const seen = new Set<string>()
   const spy: Driver = {
@@ -29,14 +31,41 @@ async function plansOf(act: (store: ReturnType<Folder['store']>) => Promise<unkn
   await store.migrate()
   seen.clear()
   await act(store)
+  return [...seen]
+}
+
+/** Every statement that `act` runs, with SQLite's plan for it. */
+async function plansOf(act: Act): Promise<Map<string, string>> {
+  const statements = await statementsOf(act)
   const database = await folder.database()
-  const plans = [...seen]
+  const plans = statements
     .filter(sql => /^\s*(SELECT|UPDATE|DELETE)/.test(sql))
     .map(sql => {
       const steps = database.prepare(`EXPLAIN QUERY PLAN ${sql}`).all() as { detail: string }[]
       return [sql, steps.map(({ detail }) => detail).join('\n')] as const
     })
   return new Map(plans)
+}
+
+/** The statements among these that read a column of a job, not only of an index, as their byte code says. */
+async function readersOf(statements: readonly string[]): Promise<readonly string[]> {
+  const database = await folder.database()
+  const { root } = database.prepare(`SELECT rootpage AS root FROM sqlite_schema WHERE name = 'jobs'`).get() as Root
+  return statements.filter(sql => {
+    const code = database.prepare(`EXPLAIN ${sql}`).all() as Instruction[]
+    const cursors = new Set(code.filter(({ opcode, p2 }) => opcode === 'OpenRead' && p2 === root).map(({ p1 }) => p1))
+    return code.some(({ opcode, p1 }) => opcode === 'Column' && cursors.has(p1))
+  })
+}
+
+interface Root {
+  readonly root: number
+}
+
+interface Instruction {
+  readonly opcode: string
+  readonly p1: number
+  readonly p2: number
 }
 
 describe('query plans', () => {
@@ -144,6 +173,17 @@ describe('query plans', () => {
     expect(all).toMatch(/USING COVERING INDEX jobs_ended \(state=\? AND finished_at>\? AND finished_at<\?\)/)
     expect(all).toMatch(/USING COVERING INDEX jobs_group \(fingerprint=\? AND finished_at>\?\)/)
     expect(all).not.toContain('SCAN jobs')
+  })
+
+  it('count jobs by queue and phase, and look for retries, in the indexes alone', async () => {
+    const statements = await statementsOf(async store => {
+      await store.enqueue([bench.job()])
+      await store.census({ queues: ['default'], cap: 10 })
+      await store.waiting({ retriesOnly: true, queue: 'default', lookAt: 10, limit: 10 })
+    })
+    const counts = statements.filter(sql => /jobs_(waiting|ended)/.test(sql) && sql.includes('count('))
+    expect(counts).toHaveLength(3)
+    expect(await readersOf(counts)).toEqual([])
   })
 
   it('use the index of the state in a prune and a sweep', async () => {

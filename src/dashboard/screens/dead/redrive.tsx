@@ -19,7 +19,7 @@ import { Tile, Tiles } from '../../parts/tile.js'
 import { Time } from '../../parts/time.js'
 import { href, pageOf } from '../../shell/router.js'
 import { RateSlider } from './rate-slider.js'
-import { filterText } from './redrives.js'
+import { errorText } from './redrives.js'
 import './dead.css'
 
 const SAMPLES_MAX = 600
@@ -45,6 +45,11 @@ interface FoundProps {
 
 function Found({ redrive, after }: FoundProps) {
   const samples = useSamples(redrive)
+  const { fingerprint, tenantId } = redrive.filter
+  const group = useQuery(`group ${fingerprint ?? ''} ${tenantId ?? ''}`, async signal =>
+    fingerprint === undefined ? undefined : api.dead.group(fingerprint, tenantId, signal),
+  )
+  const error = group.data?.title
   const { id, why, started, succeeded, failing, total, results, skipped, conflictCount } = redrive
   const settled = succeeded + results.dead + results.cancelled
   return (
@@ -55,7 +60,7 @@ function Found({ redrive, after }: FoundProps) {
         sub={
           <span class="row wrap tight">
             <StateMark state={redrive.state} as="badge" />
-            <span class="ink-2">{filterText(redrive)}</span>
+            <span class="ink-2">{errorText(redrive, error)}</span>
           </span>
         }
         actions={may('operator') ? <Reins redrive={redrive} after={after} /> : undefined}
@@ -91,8 +96,8 @@ function Found({ redrive, after }: FoundProps) {
             <RedriveRate samples={samples} perSecond={perSecondOf(redrive)} />
           </Panel>
         )}
-        {redrive.filter.fingerprint !== undefined && (
-          <ErrorOf redrive={redrive} fingerprint={redrive.filter.fingerprint} />
+        {fingerprint !== undefined && (
+          <ErrorOf redrive={redrive} fingerprint={fingerprint} title={error ?? fingerprint} />
         )}
         <Panel title="Configuration">
           <Facts
@@ -114,11 +119,14 @@ function Found({ redrive, after }: FoundProps) {
 }
 
 /** The error that the redrive is about, and what its jobs died of this time. */
-function ErrorOf({ redrive, fingerprint }: { readonly redrive: RedriveView; readonly fingerprint: string }) {
+interface ErrorProps {
+  readonly redrive: RedriveView
+  readonly fingerprint: string
+  readonly title: string
+}
+
+function ErrorOf({ redrive, fingerprint, title }: ErrorProps) {
   const { id, filter, results } = redrive
-  const group = useQuery(`group ${fingerprint} ${filter.tenantId ?? ''}`, signal =>
-    api.dead.group(fingerprint, filter.tenantId, signal),
-  )
   const again = useQuery(
     `redrive ${id} ${fingerprint} ${results.dead}`,
     async signal => (await api.jobs.list({ redriveId: id, phase: 'dead', fingerprint, limit: 1 }, signal)).count,
@@ -129,13 +137,7 @@ function ErrorOf({ redrive, fingerprint }: { readonly redrive: RedriveView; read
     <Panel title="Error">
       <Facts
         facts={[
-          [
-            'Error group',
-            <Link
-              to={pageOf('dead', fingerprint, { tenant: filter.tenantId })}
-              text={group.data?.title ?? fingerprint}
-            />,
-          ],
+          ['Error group', <Link to={pageOf('dead', fingerprint, { tenant: filter.tenantId })} text={title} />],
           ['Jobs', <Link to={href('/jobs', { redrive: id })} text={plural(redrive.started, 'started job')} />],
           ['Died of the same error', <Link to={jobs({ fingerprint })} text={count(same)} />],
           ['Died of another error', <Link to={jobs({})} text={count(Math.max(0, results.dead - same))} />],

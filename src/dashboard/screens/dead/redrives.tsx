@@ -59,7 +59,11 @@ const columns = (titles: ReadonlyMap<string, string>): readonly Column<RedriveVi
     title: 'Filter',
     width: 'grow',
     render: redrive => (
-      <Link to={pageOf('redrives', redrive.id)} look="strong clip" text={errorText(redrive, titles)} />
+      <Link
+        to={pageOf('redrives', redrive.id)}
+        look="strong clip"
+        text={errorText(redrive, titles.get(redrive.filter.fingerprint ?? ''))}
+      />
     ),
   },
   { title: 'Progress', phone: 'hide', render: redrive => <RedriveProgress redrive={redrive} isBrief /> },
@@ -77,14 +81,13 @@ const columns = (titles: ReadonlyMap<string, string>): readonly Column<RedriveVi
 ]
 
 /** The error that the redrive is about, and its other conditions. */
-function errorText(redrive: RedriveView, titles: ReadonlyMap<string, string>): string {
-  const { fingerprint = '', ...others } = redrive.filter
-  const title = titles.get(fingerprint)
+export function errorText(redrive: RedriveView, title: string | undefined): string {
+  const { fingerprint: _, ...others } = redrive.filter
   if (title === undefined) return filterText(redrive)
   return Object.keys(others).length === 0 ? title : `${title}, ${filterText({ filter: others })}`
 }
 
 /** The filter in the words of core. */
-export function filterText({ filter }: Pick<RedriveView, 'filter'>): string {
+function filterText({ filter }: Pick<RedriveView, 'filter'>): string {
   return redriveFilterWords(filter, timeText)
 }

@@ -6,6 +6,7 @@ import type { AttemptView } from '../../../core/job/view.js'
 import type { LogView } from '../../../engine/jobs/log-view.js'
 import type { JobTimeline } from '../../../engine/jobs/timeline.js'
 import * as api from '../../data/api.js'
+import { now } from '../../data/clock.js'
 import { duration, plural, shortId } from '../../data/format.js'
 import { useQuery } from '../../data/query.js'
 import { Button } from '../../parts/button.js'
@@ -15,7 +16,7 @@ import { Empty } from '../../parts/empty.js'
 import { Icon } from '../../parts/icon.js'
 import { Facts, Panel } from '../../parts/panel.js'
 import { StateMark } from '../../parts/state.js'
-import { Elapsed, Time } from '../../parts/time.js'
+import { Countdown, Elapsed, Time } from '../../parts/time.js'
 import { TraceId } from '../../parts/trace-id.js'
 import { query, setQuery } from '../../shell/router.js'
 import { windowWords } from '../../timeline/facts.js'
@@ -164,11 +165,16 @@ function DecisionRecord({ attempt, decision }: { readonly attempt: AttemptView; 
           ['Jitter', windowMs && jitter && `${jitter}: ${windowWords(attempt)}${drawn}`],
           ['Retry-After', retryAfterMs !== undefined && duration(retryAfterMs)],
           ['Planned wait', delayMs !== undefined && `${duration(delayMs)}${isOther ? `, by ${source}` : ''}`],
-          ['Planned for', attempt.nextRunAt && <Time at={attempt.nextRunAt} />],
+          ['Planned for', attempt.nextRunAt && <Planned at={Date.parse(attempt.nextRunAt)} />],
           ['Depends on', dependency && `${dependency}${deferredBy ? `, deferred by its ${deferredBy}` : ''}`],
           ['Error group', attempt.fingerprint && <code>{attempt.fingerprint}</code>],
         ]}
       />
     </div>
   )
+}
+
+/** A coming run is counted down as everywhere on the page. */
+function Planned({ at }: { readonly at: number }) {
+  return at > now.value ? <Countdown at={at} /> : <Time at={at} />
 }

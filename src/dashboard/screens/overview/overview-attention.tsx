@@ -1,6 +1,7 @@
 import { useSignal } from '@preact/signals'
 import type { AlertView } from '../../../core/alert/alert.js'
 import type { FleetStats } from '../../../engine/figures/statistics.js'
+import type { QueueReport } from '../../../engine/jobs/queue-report.js'
 import * as api from '../../data/api.js'
 import { now, serverNow } from '../../data/clock.js'
 import { count, plural, relative } from '../../data/format.js'
@@ -10,6 +11,7 @@ import { Icon, type IconName } from '../../parts/icon.js'
 import { Panel } from '../../parts/panel.js'
 import { href, pageOf } from '../../shell/router.js'
 import { causeOf, silenceOf } from '../alerts/alert-words.js'
+import type { QueuesQuery } from './overview-queues.js'
 
 interface Item {
   readonly key: string
@@ -25,11 +27,12 @@ const GROUPS_SHOWN = 4
 const ITEMS_SHOWN = 5
 const LISTED = 50
 
-type Around = Awaited<ReturnType<typeof look>>
+interface Around extends Awaited<ReturnType<typeof look>> {
+  readonly queues: readonly QueueReport[]
+}
 
 async function look(signal: AbortSignal) {
-  const [queues, alerts, silences, circuits, groups, redrives, webhooks] = await Promise.all([
-    api.queues.busiest(signal),
+  const [alerts, silences, circuits, groups, redrives, webhooks] = await Promise.all([
     api.alerts.list({ state: 'firing' }, signal),
     api.alerts.silences(signal),
     api.circuits.list({ restricted: true, limit: LISTED }, signal),
@@ -38,7 +41,6 @@ async function look(signal: AbortSignal) {
     api.webhooks.list({ limit: LISTED }, signal),
   ])
   return {
-    queues: queues.data,
     // A silenced alert is known, and needs no attention.
     alerts: alerts.data.filter(alert => silenceOf(alert, silences.data, serverNow()) === undefined),
     circuits: circuits.data,
@@ -49,51 +51,62 @@ async function look(signal: AbortSignal) {
 }
 
 /** The things that need attention, worst first. */
-export function Attention({ stats }: { readonly stats: FleetStats }) {
-  const isAll = useSignal(false)
+export function Attention({ stats, queues }: { readonly stats: FleetStats; readonly queues: QueuesQuery }) {
   const around = useQuery('attention', look, {
-    topics: ['queues', 'dead', 'alerts', 'circuits', 'redrives', 'webhooks'],
+    topics: ['dead', 'alerts', 'circuits', 'redrives', 'webhooks'],
     everyMs: 15_000,
   })
   return (
     <Panel title="Needs attention" flush>
-      <Answer query={around}>
-        {data => {
-          const items = [...itemsOf(data), ...unhandledNames(stats), ...silentWorkers(stats)]
-          const shown = isAll.value ? items : items.slice(0, ITEMS_SHOWN)
-          return items.length === 0 ? (
-            <Empty icon="check" title="Everything is fine" good>
-              No alert is firing, no queue is paused or without workers while jobs wait, and there are no new dead
-              letters.
-            </Empty>
-          ) : (
-            <ul class="attention">
-              {shown.map(item => (
-                <li key={item.key}>
-                  <a href={item.to}>
-                    <span class={item.hue}>
-                      <Icon name={item.icon} />
-                    </span>
-                    <span class="grow">
-                      <span class="title">{item.title}</span>
-                      <span class="note">{item.note}</span>
-                    </span>
-                    <Icon name="right" size={12} class="muted" />
-                  </a>
-                </li>
-              ))}
-              {shown.length < items.length && (
-                <li>
-                  <button type="button" class="link-button attention-more" onClick={() => (isAll.value = true)}>
-                    {items.length - shown.length} more
-                  </button>
-                </li>
-              )}
-            </ul>
-          )
-        }}
+      <Answer query={queues}>
+        {list => (
+          <Answer query={around}>
+            {data => (
+              <Items
+                items={[...itemsOf({ ...data, queues: list.data }), ...unhandledNames(stats), ...silentWorkers(stats)]}
+              />
+            )}
+          </Answer>
+        )}
       </Answer>
     </Panel>
+  )
+}
+
+function Items({ items }: { readonly items: readonly Item[] }) {
+  const isAll = useSignal(false)
+  if (items.length === 0) {
+    return (
+      <Empty icon="check" title="Everything is fine" good>
+        No alert is firing, no queue is paused or without workers while jobs wait, and there are no new dead letters.
+      </Empty>
+    )
+  }
+  const shown = isAll.value ? items : items.slice(0, ITEMS_SHOWN)
+  return (
+    <ul class="attention">
+      {shown.map(item => (
+        <li key={item.key}>
+          <a href={item.to}>
+            <span class={item.hue}>
+              <Icon name={item.icon} />
+            </span>
+            <span class="grow">
+              <span class="title">{item.title}</span>
+              <span class="note">{item.note}</span>
+            </span>
+            <Icon name="right" size={12} class="muted" />
+          </a>
+        </li>
+      ))}
+      {shown.length < items.length && (
+        <li>
+          <button type="button" class="link-button attention-more" onClick={() => (isAll.value = true)}>
+            {items.length - shown.length} more
+          </button>
+        </li>
+      )}
+    </ul>
   )
 }
 

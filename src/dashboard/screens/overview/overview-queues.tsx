@@ -9,9 +9,13 @@ import { QUEUE_COLUMNS } from '../queues/queue-columns.js'
 const SHOWN = 6
 const HERE = QUEUE_COLUMNS.filter(({ title }) => title !== 'Scheduled' && title !== 'Oldest due')
 
+/** Both panels of the Overview need the queues, and a store with many jobs needs time to count them. */
+export const useBusiest = () =>
+  useQuery('queues', api.queues.busiest, { topics: ['queues', 'workers'], everyMs: 10_000 })
+export type QueuesQuery = ReturnType<typeof useBusiest>
+
 /** The queues with the most activity. */
-export function BusyQueues() {
-  const queues = useQuery('queues', api.queues.busiest, { topics: ['queues', 'workers'], everyMs: 10_000 })
+export function BusyQueues({ queues }: { readonly queues: QueuesQuery }) {
   return (
     <List
       query={queues}

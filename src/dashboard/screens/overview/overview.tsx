@@ -14,12 +14,13 @@ import { ForecastPanel } from '../forecast/forecast.js'
 import { Attention } from './overview-attention.js'
 import { FirstSteps } from './overview-first-steps.js'
 import { OutcomesPanel } from './overview-outcomes.js'
-import { BusyQueues } from './overview-queues.js'
+import { BusyQueues, useBusiest } from './overview-queues.js'
 
 /** Key figures, alerts, outcomes and queues. */
 export default function Overview() {
   const stats = useQuery('stats', api.stats.get, { topics: ['jobs', 'queues', 'dead', 'workers'], everyMs: 5_000 })
   const series = useSeries({})
+  const queues = useBusiest()
   return (
     <>
       <PageHead title="Overview" sub={stats.data && <HealthLine stats={stats.data} />} />
@@ -36,9 +37,9 @@ export default function Overview() {
                     {found => <OutcomesPanel series={found} stale={series.problem !== undefined} />}
                   </Answer>
                   {data.jobs.retrying.value + data.jobs.blocked.value > 0 && <ForecastPanel />}
-                  <BusyQueues />
+                  <BusyQueues queues={queues} />
                 </div>
-                <Attention stats={data} />
+                <Attention stats={data} queues={queues} />
               </div>
             </div>
           )

@@ -58,11 +58,14 @@ function addRange(
   request: WaitingRequest,
   now: number,
 ): void {
-  const [looked] = db.get<[number]>(`SELECT count(*) FROM (SELECT 1 ${range} LIMIT ?)`, ...place, most + 1)!
-  if (looked === 0) return
+  // Most jobs may wait for their first run. The index says which do not, so only those are read.
+  const first = `SELECT pk, ${request.retriesOnly ? 'attempt > 0' : 'true'} AS wanted ${range} ORDER BY run_at LIMIT ?`
+  const counted = `SELECT count(*), total(wanted) FROM (${first})`
+  const [looked, wanted] = db.get<[number, number]>(counted, ...place, most + 1)!
   if (looked > most) draft.isCut = true
+  if (wanted === 0) return
   const [conditions, values] = conditionsOf(request)
-  const jobs = `SELECT ${WAITING_COLUMNS} ${range} ORDER BY run_at LIMIT ?`
+  const jobs = `SELECT ${WAITING_COLUMNS} FROM jobs WHERE pk IN (SELECT pk FROM (${first}) WHERE wanted)`
   const sql = waitingSql(jobs, conditions, 'max(run_at, ?)', 'hex(min(id))')
   const rows = db.all<WaitingRow>(sql, now, ...place, most, ...values)
   for (const row of rows) {
@@ -72,14 +75,13 @@ function addRange(
 }
 
 function conditionsOf(request: WaitingRequest): [sql: string, values: Value[]] {
-  const { queue, exceptQueue, fingerprint, tenantId, retriesOnly } = request
+  const { queue, exceptQueue, fingerprint, tenantId } = request
   const conditions = ['true']
   const values: Value[] = []
   const add = (sql: string, value: string | null): void => {
     conditions.push(sql)
     values.push(value)
   }
-  if (retriesOnly) conditions.push('attempt > 0')
   if (queue !== undefined) add('queue = ?', toText(queue))
   if (exceptQueue !== undefined) add('queue <> ?', toText(exceptQueue))
   if (fingerprint !== undefined) add('fingerprint = ?', toText(fingerprint))
