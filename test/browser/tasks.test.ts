@@ -15,7 +15,9 @@ let page: Page
 let clicks: number
 
 beforeAll(async () => {
-  ;[browser, world] = await Promise.all([launch(), fullWorld()])
+  // The alert about the open circuit fires at its first evaluation.
+  const alerts = { rules: { 'circuit-open': { for: '0s' } } } as const
+  ;[browser, world] = await Promise.all([launch(), fullWorld({ chronos: { alerts } })])
   visitor = await Visitor.at(browser, world.url)
   page = visitor.page
 })
