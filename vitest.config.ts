@@ -3,30 +3,32 @@ import { defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 /**
- * Files that take long, the longest first. Begun first, none of them is left for one worker while the other has nothing
- * to do. Those that start processes of their own stand apart, so that they meet as few of each other as can be.
+ * Files and folders that take long, the longest first. Begun first, none of them is left for one worker while the other
+ * has nothing to do. Those that start processes of their own stand apart, so that they meet as few of each other as can
+ * be.
  */
 const LONG = [
-  'mutants/mutants',
-  'simulation/simulation',
-  'server/http/fuzz',
-  'browser/screens',
-  'engine/http/http-many',
-  'chaos/slices',
-  'engine/dependencies/circuit',
-  'cli/service/serve',
-  'store/postgres',
-  'browser/actions',
-  'store/postgres/engine/engine',
-  'chaos/workers/poison',
-  'store/sqlite',
-  'server/routes/pull-worker',
-  'store/toy',
-  'examples',
-  'server/events',
-  'cli/commands/demo',
-  'model/commands',
-].map(name => `/test/${name}.test.ts`)
+  'mutants/mutants.test.ts',
+  'simulation/simulation.test.ts',
+  'browser/screens.test.ts',
+  'browser/actions.test.ts',
+  'browser/',
+  'server/http/fuzz.test.ts',
+  'engine/http/http-many.test.ts',
+  'chaos/slices.test.ts',
+  'engine/dependencies/circuit.test.ts',
+  'cli/service/serve.test.ts',
+  'store/postgres.test.ts',
+  'store/postgres/engine/engine.test.ts',
+  'chaos/workers/poison.test.ts',
+  'store/sqlite.test.ts',
+  'server/routes/pull-worker.test.ts',
+  'store/toy.test.ts',
+  'examples.test.ts',
+  'server/events.test.ts',
+  'cli/commands/demo.test.ts',
+  'model/commands.test.ts',
+].map(name => `/test/${name}`)
 
 const gone = LONG.filter(path => !existsSync(new URL(`.${path}`, import.meta.url)))
 if (gone.length > 0) throw new Error(`vitest.config.ts: LONG names ${gone.join(', ')}, which do not exist; correct it`)
@@ -34,16 +36,31 @@ if (gone.length > 0) throw new Error(`vitest.config.ts: LONG names ${gone.join('
 class LongFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const place = ({ moduleId }: TestSpecification): number => {
-      const at = LONG.findIndex(name => moduleId.endsWith(name))
+      const at = LONG.findIndex(name => moduleId.includes(name))
       return at < 0 ? LONG.length : at
     }
     return (await super.sort(files)).sort((a, b) => place(a) - place(b))
   }
 }
 
+const BROWSER = 'test/browser/**/*.test.ts'
+
 export default defineConfig({
   test: {
-    include: ['test/**/*.test.ts'],
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: 'node',
+          include: ['test/**/*.test.ts'],
+          exclude: [BROWSER],
+          setupFiles: ['test/support/untracked.ts'],
+        },
+      },
+      // The browser's driver makes Node track every promise of its process from then on, which doubles the cost of tests
+      // that have no browser: these run in other processes.
+      { extends: true, test: { name: 'browser', include: [BROWSER] } },
+    ],
     globalSetup: ['test/support/postgres-setup.ts'],
     pool: 'forks',
     maxWorkers: 3,

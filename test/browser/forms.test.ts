@@ -32,11 +32,15 @@ const cells = async (label: string, row = 0): Promise<Readonly<Record<string, st
 const fact = (name: string) =>
   page.locator('dt', { hasText: new RegExp(`^${name}$`) }).locator('xpath=following-sibling::dd[1]')
 
-/** More jobs than one search looks through, written directly, because only their number matters. */
+/**
+ * More jobs than one search looks through, written directly, because only their number matters. Their ids come after
+ * that of the job before them, so that they are newer.
+ */
 const NOISE = `
   WITH RECURSIVE counted (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM counted WHERE n < 100100)
   INSERT INTO jobs (id, name, queue, priority, state, run_at, created_at, payload)
-  SELECT randomblob(16), 'noise', queue, priority, state, run_at, created_at, 'null' FROM counted, jobs`
+  SELECT CAST(x'ff' || randomblob(15) AS BLOB), 'noise', queue, priority, state, run_at, created_at, 'null'
+  FROM counted, jobs`
 
 describe('webhook deliveries', () => {
   it('show event, job, response, duration and time, with one word for their state everywhere', async () => {

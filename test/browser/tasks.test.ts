@@ -10,7 +10,9 @@ const CLICKS_MAX = 8
 
 let clicks: number
 
-const { t: world, visitor, page } = await visit(fullWorld)
+// The alert about the open circuit fires at its first evaluation.
+const alerts = { rules: { 'circuit-open': { for: '0s' } } } as const
+const { t: world, visitor, page } = await visit(() => fullWorld({ chronos: { alerts } }))
 
 async function begin(): Promise<void> {
   await visitor.open('/')

@@ -33,9 +33,9 @@ const PAYMENTS = { queue: 'payments' }
 export async function fullWorld(options: StartOptions = {}): Promise<World> {
   const t = await startServer({
     dashboard: DASHBOARD,
-    chronos: { egress: { allow: ['loopback'] }, queues: { calls: { circuit: true } } },
     maintenance: false,
     ...options,
+    chronos: { egress: { allow: ['loopback'] }, queues: { calls: { circuit: true } }, ...options.chronos },
   })
   const { chronos } = t
   const charge = defineJob({

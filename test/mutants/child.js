@@ -1,26 +1,18 @@
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { ROOT, transpiled } from '../simulation/children.js'
 import { Graph } from './graph.js'
 
 // A process that tries mutants, one after the other, as its parent sends them: it answers which seed or which check
 // caught each of them, or that none did.
 
 /**
- * @typedef {object} Bug
- * @property {string} file
- * @property {string} find
- * @property {string} replace
- *
  * @typedef {object} Task
- * @property {Bug} [bug] absent: the original code
+ * @property {import('./graph.js').Bug} [bug] absent: the original code
  * @property {string} [killer] `file#export` in `killers/`
  * @property {readonly number[]} [seeds] in this order, until one breaks a promise
  */
 
 /** @param {Task} task */
 async function attempt({ bug, killer, seeds }) {
-  const graph = new Graph(bug && { path: bug.file, code: await mutated(bug) })
+  const graph = await Graph.with(bug)
   if (killer !== undefined) return kill(graph, killer)
   const { simulate } = await graph.load('test/simulation/simulate.ts')
   const caught = []
@@ -49,14 +41,6 @@ async function kill(graph, killer) {
     const what = error instanceof Error ? error.message : String(error)
     return { lived: 1, caught: [{ by: killer, what: what.split('\n')[0] }] }
   }
-}
-
-/** @param {Bug} bug */
-function mutated({ file, find, replace }) {
-  return transpiled(
-    file,
-    readFileSync(join(ROOT, file), 'utf8').replace(find, () => replace),
-  )
 }
 
 process.on('message', async task => {

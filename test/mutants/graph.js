@@ -13,6 +13,13 @@ import { ROOT, transpiled } from '../simulation/children.js'
  * @property {Buffer} [cachedData]
  */
 
+/**
+ * @typedef {object} Bug
+ * @property {string} file
+ * @property {string} find
+ * @property {string} replace
+ */
+
 /** @type {Map<string, Compiled>} */
 const compiled = new Map()
 
@@ -39,6 +46,14 @@ export class Graph {
   /** @param {{ path: string, code: string }} [replaced] a module with other code */
   constructor(replaced) {
     this.#replaced = replaced
+  }
+
+  /** @param {Bug} [bug] */
+  static async with(bug) {
+    if (!bug) return new Graph()
+    const { file, find, replace } = bug
+    const text = readFileSync(join(ROOT, file), 'utf8').replace(find, () => replace)
+    return new Graph({ path: file, code: await transpiled(file, text) })
   }
 
   /**

@@ -4,12 +4,9 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { ROOT } from '../simulation/children.js'
-import { FIRST_SEED_OF, MOOD_EVERY } from '../simulation/world/plan.js'
-import type { Mutant } from './mutant.js'
+import { type Mutant, seedsFor } from './mutant.js'
 import { MUTANTS } from './mutants.js'
 
-/** The number of seeds that a mutant may survive. */
-const SEEDS_MAX = 250
 const AT_ONCE = 2
 /** Seeds up to this one are lived by the simulation's own test. */
 const LIVED = 200
@@ -29,14 +26,6 @@ interface Task {
   readonly bug?: Pick<Mutant, 'file' | 'find' | 'replace'>
   readonly killer?: string
   readonly seeds?: readonly number[]
-}
-
-/** Only seeds that run on the mutated store can catch a bug of it: the odd seeds use SQLite. */
-function seedsFor({ file, mood, from }: Mutant): number[] {
-  const first = mood ? FIRST_SEED_OF[mood] : 1
-  const step = mood ? MOOD_EVERY : file.startsWith('src/store/') ? 2 : 1
-  const others = Array.from({ length: SEEDS_MAX }, (_, index) => first + index * step)
-  return from === undefined ? others : [from, ...others.filter(seed => seed !== from)]
 }
 
 function taskOf(mutant: Mutant): Task {

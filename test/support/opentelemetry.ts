@@ -55,7 +55,9 @@ class LocalContext implements api.ContextManager {
     return this
   }
 
+  /** While a storage is in use, Node tracks every promise of the process, in later tests too. */
   disable(): this {
+    this.#storage.disable()
     return this
   }
 }

@@ -249,6 +249,7 @@ describe('the dice', () => {
       draws[job] = [...(draws[job] ?? []), dice.random()]
     }
     await Promise.all(order.map(runOf))
+    dice.end()
     return draws
   }
 

@@ -8,7 +8,7 @@ const RUNNER = 'src/engine/worker/runner.ts'
 export const ENGINE_BUGS: readonly Mutant[] = [
   {
     name: 'a suspect on its last attempt runs beside others',
-    from: 7,
+    from: 52,
     file: 'src/engine/worker/quarantine.ts',
     find: 'return strikes > 0 || this.#options.isLast(claimed) ? 1',
     replace: 'return strikes > 0 ? 1',
@@ -22,13 +22,14 @@ export const ENGINE_BUGS: readonly Mutant[] = [
   },
   {
     name: 'an at-most-once job started without begin',
+    from: 52,
     file: JOB,
     find: "return job.delivery === 'at-most-once' || job.suspect || isLastPermitted(job, policy)",
     replace: 'return job.suspect || isLastPermitted(job, policy)',
   },
   {
     name: 'a sweep right after an outage',
-    from: 159,
+    from: 1999,
     file: 'src/engine/upkeep/sweeper.ts',
     find: 'return this.#contactSince !== undefined && this.#env.clock.now() - this.#contactSince >= this.#leaseMs',
     replace: 'return true',
@@ -36,7 +37,7 @@ export const ENGINE_BUGS: readonly Mutant[] = [
   },
   {
     name: 'outcomes dropped when the response is lost',
-    from: 12,
+    from: 132,
     file: 'src/engine/worker/committer.ts',
     find: '        if (isRepeatable(error) || isOutage(error)) {',
     replace:
@@ -44,7 +45,7 @@ export const ENGINE_BUGS: readonly Mutant[] = [
   },
   {
     name: 'leases not renewed after the lease renewer was idle',
-    from: 34,
+    from: 44,
     file: 'src/engine/worker/lease-renewer.ts',
     find: '    if (!this.#extending) this.#timer ??= env.clock.timer(leaseMs / 3, () => this.#tick())\n    if (this.#watchTimer) return\n',
     replace: '    if (this.#watchTimer) return\n    this.#timer ??= env.clock.timer(leaseMs / 3, () => this.#tick())\n',
@@ -74,21 +75,21 @@ export const ENGINE_BUGS: readonly Mutant[] = [
   },
   {
     name: 'a time ahead of the store after a slow first answer',
-    from: 127,
+    from: 51,
     file: 'src/engine/time/store-time.ts',
     find: 'this.#offsetMs ?? least',
     replace: 'this.#offsetMs ?? Math.round((least + most) / 2)',
   },
   {
     name: 'a claim with a lost response left behind by stop',
-    from: 46,
+    from: 121,
     file: FETCHER,
     find: '    await this.#recall()\n',
     replace: '',
   },
   {
     name: 'a pending claim left behind by stop',
-    from: 51,
+    from: 11,
     file: FETCHER,
     find: '    await Promise.all(this.#underWay.values())\n',
     replace: '',
@@ -116,14 +117,14 @@ export const ENGINE_BUGS: readonly Mutant[] = [
   },
   {
     name: "times taken from the worker's own clock",
-    from: 9,
+    from: 244,
     file: 'src/engine/time/store-time.ts',
     find: 'return this.#offsetMs === undefined ? this.#clock.now() : this.#steady() + this.#offsetMs',
     replace: 'return this.#clock.now()',
   },
   {
     name: 'an enqueue reported as failed that was stored',
-    from: 91,
+    from: 166,
     file: 'src/engine/client/enqueuer.ts',
     find: 'throw lost ?? error',
     replace: 'throw error',

@@ -14,7 +14,7 @@ export const FEATURE_BUGS: readonly Mutant[] = [
   // Circuits
   {
     name: 'one circuit for all tenants',
-    from: 14,
+    from: 134,
     file: 'src/engine/dependencies/answer.ts',
     find: 'return name === DELIVERY_JOB && isEndpointKey(key) ? undefined : tenantId',
     replace: 'return name === DELIVERY_JOB && isEndpointKey(key) ? undefined : tenantId?.slice(0, 0) || undefined',
@@ -28,7 +28,7 @@ export const FEATURE_BUGS: readonly Mutant[] = [
   },
   {
     name: 'a job that was called to probe is deferred again',
-    from: 29,
+    from: 71,
     file: 'src/store/sqlite/writes/defer.ts',
     find: "add('pass IS NOT ? AND run_at <= ?', -pass, now + from.dueWithinMs)",
     replace: "add('? IS NOT NULL AND run_at <= ?', -pass, now + from.dueWithinMs)",
@@ -58,19 +58,21 @@ export const FEATURE_BUGS: readonly Mutant[] = [
   },
   {
     name: 'no delivery about a job past its deadline',
+    from: 128,
     file: 'src/engine/upkeep/sweeper.ts',
     find: 'store.change(overdue, expire, job => outbox.following(job))',
     replace: 'store.change(overdue, expire)',
   },
   {
     name: 'a delivery that was refused counts as delivered',
+    from: 128,
     file: 'src/engine/webhooks/delivery-job.ts',
     find: '  if (status >= 200 && status < 300) {\n',
     replace: '  if (status >= 200 && status < 600) {\n',
   },
   {
     name: "a tenant's endpoint gets the events of other tenants",
-    from: 10,
+    from: 128,
     file: 'src/core/webhook/webhook.ts',
     find: '  if (endpoint.tenantId !== undefined && endpoint.tenantId !== tenantId) return false\n',
     replace: '',
@@ -85,26 +87,28 @@ export const FEATURE_BUGS: readonly Mutant[] = [
   // Schedules
   {
     name: 'one job for all occurrences',
+    from: 215,
     file: 'src/engine/schedules/schedule-cache.ts',
     find: 'return `schedule:${scheduleId}:${new Date(tick).toISOString()}`',
     replace: 'return `schedule:${scheduleId}:${new Date(tick - (tick % 60_000)).toISOString()}`',
   },
   {
     name: 'missed occurrences without the one that makes up for them',
-    from: 402,
+    from: 22,
     file: SCHEDULE,
     find: 'return { onTime: [last], catchUp: [], last, ...missedOf(schedule, ticks, first, last) }',
     replace: 'return { onTime: [], catchUp: [], last, ...missedOf(schedule, ticks, first, last) }',
   },
   {
     name: 'the oldest instead of the newest missed occurrences',
-    from: 102,
+    from: 238,
     file: SCHEDULE,
     find: 'const catchUp = newest(ticks, schedule.decidedUntil, now, schedule.missed.all)',
     replace: 'const catchUp = upTo(ticks, schedule.decidedUntil, now).slice(0, schedule.missed.all)',
   },
   {
     name: 'a decision that is written without its jobs',
+    from: 102,
     file: SCHEDULER,
     find: 'const jobs = round.fire.map(tick => this.#job(schedule, tick, now))',
     replace: 'const jobs = round.fire.slice(1).map(tick => this.#job(schedule, tick, now))',
@@ -112,25 +116,28 @@ export const FEATURE_BUGS: readonly Mutant[] = [
   // Redrives
   {
     name: 'a redrive without its canary',
+    from: 244,
     file: REDRIVE,
     find: "if (redrive.state === 'canary') return Math.max(0, redrive.canary - started)",
     replace: "if (redrive.state === 'canary') return Math.max(0, 10 + redrive.canary - started)",
   },
   {
     name: 'a redrive of jobs with an unknown outcome',
+    from: 244,
     file: REDRIVE,
     find: "return reason === 'unknown-outcome' && !redrive.force",
     replace: "return reason === 'unknown-outcome' && redrive.force",
   },
   {
     name: 'a redrive that waits for a dead process',
+    from: 246,
     file: REDRIVER,
     find: 'if (redrive.lockedBy !== this.#id && (redrive.lockedUntil ?? 0) > now) return',
     replace: 'if (redrive.lockedBy !== this.#id && redrive.lockedUntil !== undefined) return',
   },
   {
     name: 'a redrive whose jobs do not name it',
-    from: 82,
+    from: 208,
     file: REDRIVER,
     find: 'redriveJobs({ redriveId: redrive.id, endedBy: redrive.createdAt })',
     replace: 'redriveJobs({})',
@@ -138,7 +145,7 @@ export const FEATURE_BUGS: readonly Mutant[] = [
   // Effects
   {
     name: 'job.once gives up an outage that its lease outlasts',
-    from: 91,
+    from: 56,
     file: EFFECTS,
     find: 'const recorded = await repeated(env, end, error => mayWait(attempt, error))',
     replace: 'const recorded = await repeated(env, end)',
@@ -152,6 +159,7 @@ export const FEATURE_BUGS: readonly Mutant[] = [
   },
   {
     name: 'an effect that ignores its record',
+    from: 212,
     file: EFFECTS,
     find: "if (before.status === 'done') return JSON.parse(before.result) as T",
     replace: "if (before.status === 'done' && name === '') return JSON.parse(before.result) as T",
@@ -173,7 +181,7 @@ export const FEATURE_BUGS: readonly Mutant[] = [
   // Rolling upgrades
   {
     name: 'an old process runs a payload that it does not understand',
-    from: 12,
+    from: 52,
     file: UNKNOWN,
     find: "if (!JSON_BEGINS.test(payload)) return 'the encoding of its payload'",
     replace: "if (payload === '') return 'the encoding of its payload'",
@@ -188,6 +196,7 @@ export const FEATURE_BUGS: readonly Mutant[] = [
   // Pull workers, alerts, upkeep, reasons
   {
     name: 'a pull worker gets an at-most-once job that has not begun',
+    from: 247,
     file: 'src/engine/leases/lease-claimer.ts',
     find: 'const careful = attempts.filter(attempt => attempt.needsBegin)',
     replace: 'const careful = attempts.filter(attempt => attempt.needsBegin && attempt.run > 100)',
@@ -201,20 +210,21 @@ export const FEATURE_BUGS: readonly Mutant[] = [
   },
   {
     name: 'an alert that is told at every look',
-    from: 64,
+    from: 172,
     file: 'src/core/alert/alert.ts',
     find: "  if (!noticed) return 'firing'\n",
     replace: "  if (!noticed || noticed.count < 5) return 'firing'\n",
   },
   {
     name: 'jobs of dead workers wait for a slow sweeper',
+    from: 52,
     file: 'src/engine/upkeep/sweeper.ts',
     find: 'this.#everyMs = Math.min(everyMaxMs, leaseMs / 3)',
     replace: 'this.#everyMs = 10 * everyMaxMs',
   },
   {
     name: 'a job of a paused queue waits for a worker',
-    from: 36,
+    from: 52,
     file: 'src/core/job/wait-reason.ts',
     find: '  if (queue?.paused) {\n',
     replace: "  if (queue?.paused && job.queue === '') {\n",

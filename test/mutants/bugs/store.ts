@@ -15,7 +15,7 @@ export const STORE_BUGS: readonly Mutant[] = [
   },
   {
     name: 'settle by state, without the token',
-    from: 13,
+    from: 305,
     file: SETTLE,
     find: "const FENCE = 'pk = ? AND token = ? AND lease_until < ?",
     replace: "const FENCE = 'pk = ? AND ? IS NOT NULL AND lease_until < ?",
@@ -36,7 +36,7 @@ export const STORE_BUGS: readonly Mutant[] = [
   },
   {
     name: 'renew a lease without the token',
-    from: 45,
+    from: 403,
     file: LEASE,
     find: 'UPDATE jobs SET lease_until = ?, lease_ms = ? WHERE ${FENCE} RETURNING',
     replace:
@@ -44,7 +44,7 @@ export const STORE_BUGS: readonly Mutant[] = [
   },
   {
     name: 'a sweep based on a stale read',
-    from: 347,
+    from: 2027,
     file: SETTLE,
     find: '[pk, toText(lease.token), now, run]',
     replace: '[pk, toText(lease.token), ANY_TIME, run]',
@@ -52,12 +52,14 @@ export const STORE_BUGS: readonly Mutant[] = [
   },
   {
     name: 'attempts counted at the failure instead of the claim',
+    from: 325,
     file: CLAIM,
     find: 'run = run + 1, attempt = attempt + 1, begun = ?',
     replace: 'run = run + 1, begun = ?',
   },
   {
     name: 'enqueue without checking the key',
+    from: 325,
     file: 'src/store/sqlite/writes/enqueue.ts',
     find: 'return key === undefined && unique === undefined && throttle === undefined',
     replace: 'return unique === undefined && throttle === undefined',
@@ -78,6 +80,7 @@ export const STORE_BUGS: readonly Mutant[] = [
   },
   {
     name: 'no row for a run that is retried',
+    from: 325,
     file: SETTLE,
     find: 'if (!isPlain) insertAttempt(db, errors, ending, become)',
     replace: "if (!isPlain && become.state !== 'waiting') insertAttempt(db, errors, ending, become)",
@@ -91,6 +94,7 @@ export const STORE_BUGS: readonly Mutant[] = [
   },
   {
     name: 'a claim before its time',
+    from: 325,
     file: CLAIM,
     find: 'priority = ? AND run_at <= ? AND (deadline',
     replace: 'priority = ? AND run_at <= ? + 250 AND (deadline',
@@ -104,13 +108,14 @@ export const STORE_BUGS: readonly Mutant[] = [
   },
   {
     name: 'a claim from a paused queue',
+    from: 87,
     file: CLAIM,
     find: 'FROM queues WHERE paused = 1 OR laned = 1',
     replace: 'FROM queues WHERE paused = 2 OR laned = 1',
   },
   {
     name: 'a release that gives the attempt back twice',
-    from: 7,
+    from: 325,
     file: SETTLE,
     find: 'run = run - 1, attempt = attempt - 1, begun = 0',
     replace: 'run = run - 1, attempt = max(0, attempt - 2), begun = 0',
@@ -124,12 +129,14 @@ export const STORE_BUGS: readonly Mutant[] = [
   },
   {
     name: 'a redrive in the same generation',
+    from: 52,
     file: 'src/core/job/changes.ts',
     find: 'generation: job.generation + 1, runAt',
     replace: 'generation: job.generation, runAt',
   },
   {
     name: 'an effect recorded twice',
+    from: 289,
     file: LEASE,
     find: 'SET result = ifnull(result, excluded.result)',
     replace: 'SET result = NULL',

@@ -24,6 +24,11 @@ export class DemoDice implements Dice {
     this.#job.enterWith(job)
   }
 
+  /** While the storage is in use, Node tracks every promise of the process. */
+  end(): void {
+    this.#job.disable()
+  }
+
   readonly random = (): number => this.#streamOf(this.#job.getStore() ?? '').random()
 
   // Ids must differ even if the seed is the same.

@@ -72,6 +72,7 @@ export async function runDemo({ seed, path, log, interrupted, hear }: RunOptions
   } finally {
     await supervisor?.stop()
     await chronos.close()
+    dice.end()
   }
 }
 
