@@ -69,10 +69,12 @@ export function allowedAt(bounds: Bounds, state: PaceState, cost: Units, now: nu
  * Nothing is given back that the rate has made up for since, or more would start than it allows.
  */
 export function spend(bounds: Bounds, state: PaceState, cost: Units, now: number, startedAt = now): PaceState {
+  const rates = Object.entries(bounds.rates)
+  if (rates.length === 0) return state
   const share = learnedShare(state, now)
   const clocks = { ...state.clocks }
   const busySince = { ...state.busySince }
-  for (const [resource, pace] of Object.entries(bounds.rates)) {
+  for (const [resource, pace] of rates) {
     const amount = amountOf(resource, cost)
     const clock = clockOf(state, resource)
     const isFull = clock <= now

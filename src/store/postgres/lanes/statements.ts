@@ -72,6 +72,9 @@ const opened = (limit: string, lock: string): string => `
  * oldest notes, so that neither keep the others waiting. What one half leaves, the other may use; a single place is for
  * the older of both. A partition with a note and without a row gets one, because only a row can be locked. Partitions
  * that another claim has locked are left to it. `$3` and `$4`: nothing is locked if the token holds jobs.
+ *
+ * The next statements use no bitmap scans: these read the rows of all index entries, and those of taken notes and started
+ * jobs again and again until a vacuum, while an index scan marks the entries that it need not read again.
  */
 export const LOCK_PARTITIONS = `
   WITH ${CLOCK},
@@ -120,7 +123,8 @@ export const LOCK_PARTITIONS = `
   mine AS (
     SELECT queue, name, since FROM made JOIN noted USING (queue, name) UNION ALL SELECT queue, name, since FROM kept
   )
-  SELECT set_config('${LOCKED_SETTING}', coalesce(json_agg(json_build_array(queue, name, since) ORDER BY since), '[]')::text, true)
+  SELECT set_config('enable_bitmapscan', 'off', true),
+    set_config('${LOCKED_SETTING}', coalesce(json_agg(json_build_array(queue, name, since) ORDER BY since), '[]')::text, true)
   FROM (SELECT queue, name, min(since) AS since FROM mine GROUP BY queue, name) AS locked`
 
 /** Deletes the notes of the locked partitions, and returns those about rates. */
@@ -192,13 +196,14 @@ export type PartitionRow = [
 
 const WAITS = `state = 'waiting' AND lane IS NOT NULL AND queue = lane_of.queue AND lane = lane_of.name
       AND (deadline IS NULL OR deadline > clock.now)`
-const CANDIDATE = 'ctid AS spot, pk, run_at, units, name'
+const CANDIDATE = 'ctid AS spot, pk, run_at, units, name, NULL::bigint AS next_at'
 
 /**
  * The first jobs of each locked partition, one more than may start. Nearly always, all of the first ones by priority are
- * due. Only if one of them is due later, every priority is looked at, and the next due time is read: a row without a
- * spot. An ordered partition has one first job, whatever its time. `$1` is the room of the claim, `$2` the most jobs to
- * read of all partitions, if the claim asks for certain names.
+ * due. Only if one of them is due later, every priority is looked at, and the next due time is read. An ordered
+ * partition has one first job, whatever its time. `$1` is the room of the claim, `$2` the most jobs to read of all
+ * partitions, if the claim asks for certain names. The jobs of a partition are one row, because a row costs this process
+ * as much as a job does.
  */
 export const FIND_CANDIDATES = `
   WITH ${CLOCK}, ${LOCKED},
@@ -207,39 +212,46 @@ export const FIND_CANDIDATES = `
       1 + ceil($1::float8 / count(*) OVER (PARTITION BY locked.queue)), $2::integer / count(*) OVER ())::integer AS most
     FROM locked LEFT JOIN @queues q ON q.name = locked.queue
   )
-  SELECT lane_of.place, job.spot, job.pk, job.run_at, job.units, CASE WHEN $2::integer > 0 THEN job.name END
+  SELECT lane_of.place, line.*
   FROM clock, lane_of, LATERAL (
-    WITH first AS MATERIALIZED (
-      SELECT ${CANDIDATE} FROM @jobs WHERE ${WAITS} AND NOT lane_of.ordered
-      ORDER BY priority DESC, run_at, pk LIMIT lane_of.most
-    ),
-    later AS MATERIALIZED (SELECT EXISTS (SELECT 1 FROM first WHERE run_at > clock.now) AS is_there)
-    SELECT spot, pk, run_at, units, name FROM first WHERE NOT (SELECT is_there FROM later)
-    UNION ALL
-    (
-      SELECT line.* FROM generate_series(9, 0, -1) AS level (priority), LATERAL (
-        SELECT ${CANDIDATE} FROM @jobs WHERE ${WAITS} AND priority = level.priority AND run_at <= clock.now
-        ORDER BY run_at, pk LIMIT lane_of.most
+    SELECT string_agg(job.spot::text, ' '), string_agg(job.pk::text, ' '), string_agg(job.run_at::text, ' '),
+      CASE WHEN count(job.units) > 0 THEN json_agg(job.units) FILTER (WHERE job.spot IS NOT NULL) END::text,
+      CASE WHEN $2::integer > 0 THEN json_agg(job.name) FILTER (WHERE job.spot IS NOT NULL) END::text, min(job.next_at)
+    FROM (
+      WITH first AS MATERIALIZED (
+        SELECT ${CANDIDATE} FROM @jobs WHERE ${WAITS} AND NOT lane_of.ordered
+        ORDER BY priority DESC, run_at, pk LIMIT lane_of.most
+      ),
+      later AS MATERIALIZED (SELECT EXISTS (SELECT 1 FROM first WHERE run_at > clock.now) AS is_there)
+      SELECT * FROM first WHERE NOT (SELECT is_there FROM later)
+      UNION ALL
+      (
+        SELECT line.* FROM generate_series(9, 0, -1) AS level (priority), LATERAL (
+          SELECT ${CANDIDATE} FROM @jobs WHERE ${WAITS} AND priority = level.priority AND run_at <= clock.now
+          ORDER BY run_at, pk LIMIT lane_of.most
+        ) AS line
+        WHERE (SELECT is_there FROM later) LIMIT lane_of.most
+      )
+      UNION ALL
+      SELECT NULL, NULL, NULL, NULL, NULL, min(line.run_at) FROM generate_series(9, 0, -1) AS level (priority), LATERAL (
+        SELECT run_at FROM @jobs WHERE ${WAITS} AND priority = level.priority AND run_at > clock.now
+        ORDER BY run_at, pk LIMIT 1
       ) AS line
-      WHERE (SELECT is_there FROM later) LIMIT lane_of.most
-    )
-    UNION ALL
-    SELECT NULL, NULL, min(line.run_at), NULL, NULL FROM generate_series(9, 0, -1) AS level (priority), LATERAL (
-      SELECT run_at FROM @jobs WHERE ${WAITS} AND priority = level.priority AND run_at > clock.now
-      ORDER BY run_at, pk LIMIT 1
-    ) AS line
-    WHERE (SELECT is_there FROM later) HAVING count(*) > 0
-    UNION ALL
-    (SELECT ${CANDIDATE} FROM @jobs WHERE ${WAITS} AND lane_of.ordered ORDER BY pk LIMIT 2)
-  ) AS job`
+      WHERE (SELECT is_there FROM later) HAVING count(*) > 0
+      UNION ALL
+      (SELECT ${CANDIDATE} FROM @jobs WHERE ${WAITS} AND lane_of.ordered ORDER BY pk LIMIT 2)
+    ) AS job
+  ) AS line`
 
+/** The jobs in the order in which they start: lists with spaces between, or JSON. All are null if there is no job. */
 export type CandidateRow = [
   place: number,
-  spot: string | null,
-  pk: number,
-  runAt: number,
+  spots: string | null,
+  pks: string | null,
+  runAts: string | null,
   units: string | null,
-  name: string | null,
+  names: string | null,
+  nextDueAt: number | null,
 ]
 
 /**
@@ -253,15 +265,22 @@ export const START_JOBS = `
     AND jobs.queue = ANY ($7::text[]) AND jobs.token IS NULL AND jobs.finished_at IS NULL AND jobs.run_at <= (SELECT now FROM clock)
   RETURNING ${FACT_COLUMNS}, pk`
 
+/**
+ * Where the row of each given partition is: one index seek for each. A condition on the names would compare each row with
+ * every name. The claim has locked the rows, so they stay where they are.
+ */
+const FOUND = `LATERAL (
+    SELECT ctid AS spot FROM @partitions one WHERE one.queue = given.queue AND one.name = given.name OFFSET 0
+  ) AS found`
+
 export const WRITE_PARTITIONS = `
   UPDATE @partitions p SET open_at = given.open_at, idle_at = given.idle_at, body = given.body
   FROM unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[], $5::text[])
-    AS given (queue, name, open_at, idle_at, body)
-  WHERE p.queue = ANY ($1::text[]) AND p.name = ANY ($2::text[]) AND p.queue = given.queue AND p.name = given.name`
+    AS given (queue, name, open_at, idle_at, body), ${FOUND}
+  WHERE p.ctid = found.spot`
 
 export const DELETE_PARTITIONS = `
-  DELETE FROM @partitions p USING unnest($1::text[], $2::text[]) AS given (queue, name)
-  WHERE p.queue = ANY ($1::text[]) AND p.name = ANY ($2::text[]) AND p.queue = given.queue AND p.name = given.name`
+  DELETE FROM @partitions p USING unnest($1::text[], $2::text[]) AS given (queue, name), ${FOUND} WHERE p.ctid = found.spot`
 
 /** A partition in which nothing waits is remembered for its rates, until they allow a burst again. */
 export const FORGET_PARTITIONS = `

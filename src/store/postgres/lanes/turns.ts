@@ -54,7 +54,7 @@ interface LockedRow extends LockedPartition {
 
 interface Candidate {
   readonly spot: string
-  readonly pk: number
+  readonly pk: string
   readonly partition: string
 }
 
@@ -197,7 +197,8 @@ function grouped<R, K>(rows: readonly R[], keyOf: (row: R) => K): Map<K, R[]> {
 
 /** Every queue gets an equal share of the claim, and what the queues before it have left. */
 function decide(queues: readonly Locked[], answers: readonly Row[][], names: NameChoice | undefined, limit: number) {
-  const candidates = grouped(answers[CANDIDATES] as unknown as sql.CandidateRow[], ([place]) => place)
+  const found = answers[CANDIDATES] as unknown as sql.CandidateRow[]
+  const candidates = new Map(found.map(row => [row[0], row]))
   const open = queues.filter(({ isPaused, partitions }) => !isPaused && partitions.length > 0)
   let left = limit
   return open.map((queue, index): Turn => {
@@ -209,7 +210,7 @@ function decide(queues: readonly Locked[], answers: readonly Row[][], names: Nam
 
 function queueTurn(
   queue: Locked,
-  candidates: ReadonlyMap<number, readonly sql.CandidateRow[]>,
+  candidates: ReadonlyMap<number, sql.CandidateRow>,
   names: NameChoice | undefined,
   limit: number,
 ): Turn {
@@ -217,7 +218,7 @@ function queueTurn(
   const mayStart = !(queue.isUnsorted && queue.limits.partitions?.order === 'fifo')
   const rooms = mayStart ? roomOf(queue, limit) : []
   const places = new Map(queue.partitions.map(({ name, place }) => [name, place]))
-  const waiting = rooms.map(room => waitingOf(room, candidates.get(places.get(room.partition)!) ?? [], names))
+  const waiting = rooms.map(room => waitingOf(room, candidates.get(places.get(room.partition)!)!, names))
   const turns = takeTurns(queue, waiting, limit)
   const started = new Map<string, number>()
   for (const { partition } of turns.jobs) started.set(partition, (started.get(partition) ?? 0) + 1)
@@ -243,24 +244,29 @@ function queueTurn(
   }
 }
 
-function waitingOf(room: TurnRoom, rows: readonly sql.CandidateRow[], names?: NameChoice): Waiting<Candidate> {
+function waitingOf(room: TurnRoom, row: sql.CandidateRow, names?: NameChoice): Waiting<Candidate> {
   const { partition } = room
-  const found = rows.filter(([, spot]) => spot !== null)
-  const later = rows.find(([, spot]) => spot === null)
-  const isWanted = ([, , , , , name]: sql.CandidateRow): boolean =>
-    names?.list.includes(fromText(name!)) !== names?.isExcluded
+  const [, spots, , , , , nextDueAt] = row
+  const found = spots === null ? [] : candidatesOf(row, spots, partition)
   const first = room.isOrdered ? found.slice(0, 1) : found
-  const jobs = (names ? first.filter(isWanted) : first).slice(0, room.limit)
-  return {
-    partition,
-    jobs: jobs.map(([, spot, pk, runAt, units]) => ({
-      job: { spot: spot!, pk, partition },
-      runAt,
-      ...(units !== null && { units: JSON.parse(units) as Units }),
-    })),
-    hasMore: found.length > jobs.length,
-    ...(later && { nextDueAt: later[3] }),
-  }
+  const jobs = (names ? wanted(first, row, names) : first).slice(0, room.limit)
+  return { partition, jobs, hasMore: found.length > jobs.length, ...(nextDueAt !== null && { nextDueAt }) }
+}
+
+function candidatesOf([, , pks, runAts, units]: sql.CandidateRow, spots: string, partition: string) {
+  const [pkList, timeList] = [pks!.split(' '), runAts!.split(' ')]
+  const costs = units === null ? [] : (JSON.parse(units) as (string | null)[])
+  return spots.split(' ').map((spot, index) => {
+    const cost = costs[index] ?? null
+    const job = { spot, pk: pkList[index]!, partition }
+    const runAt = Number(timeList[index])
+    return cost === null ? { job, runAt } : { job, runAt, units: JSON.parse(cost) as Units }
+  })
+}
+
+function wanted<C>(found: readonly C[], row: sql.CandidateRow, { list, isExcluded }: NameChoice): readonly C[] {
+  const names = JSON.parse(row[5] ?? '[]') as string[]
+  return found.filter((_, index) => list.includes(fromText(names[index]!)) !== isExcluded)
 }
 
 // ---------------------------------------------------------------- writing
@@ -277,7 +283,9 @@ function startStatements(request: ClaimRequest, turns: readonly Turn[]): Stateme
   const jobs = turns.flatMap(turn => turn.jobs)
   if (jobs.length === 0) return []
   const spots = words(jobs.map(({ spot }) => spot))
-  const laneOf = JSON.stringify(Object.fromEntries(jobs.map(({ pk, partition }) => [pk, toText(partition)])))
+  const lanes = new Map(jobs.map(({ partition }) => [partition, JSON.stringify(toText(partition))]))
+  // Not `JSON.stringify`: an object with so many numbers as its keys is slow.
+  const laneOf = `{${jobs.map(({ pk, partition }) => `"${pk}":${lanes.get(partition)}`).join(',')}}`
   const queues = texts(turns.map(({ queue }) => queue.name))
   return [statement(sql.START_JOBS, ...startValues(request, spots, laneOf, queues))]
 }

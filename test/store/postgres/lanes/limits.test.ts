@@ -2,11 +2,13 @@ import pg from 'pg'
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { QueueLimits } from '../../../../src/core/partition/limits.js'
 import {
+  DELETE_PARTITIONS,
   FIND_CANDIDATES,
   LOCK_PARTITIONS,
   READ_PARTITIONS,
   READ_QUEUES,
   TAKE_NOTES,
+  WRITE_PARTITIONS,
 } from '../../../../src/store/postgres/lanes/statements.js'
 import { MIGRATIONS } from '../../../../src/store/postgres/migrations.js'
 import type { Store } from '../../../../src/store/store.js'
@@ -127,10 +129,35 @@ interface Plan {
   readonly 'Relation Name'?: string
   readonly 'Actual Rows': number
   readonly 'Actual Loops': number
+  readonly 'Rows Removed by Join Filter'?: number
   readonly Plans?: readonly Plan[]
 }
 
 const nodesOf = (plan: Plan): readonly Plan[] => [plan, ...(plan.Plans ?? []).flatMap(nodesOf)]
+
+interface Explained {
+  readonly text: string
+  readonly values: readonly unknown[]
+}
+
+/** Runs the statements in one transaction, and returns the steps of their plans: those of the store's prepared statements. */
+async function explained(first: Explained, statements: readonly Explained[]): Promise<readonly Plan[]> {
+  const client = new pg.Client(await postgresUrl())
+  await client.connect()
+  const fill = (statement: string) => statement.replaceAll(/@(?=[a-z])/g, `${schema}.`)
+  await client.query('BEGIN; SET LOCAL plan_cache_mode = force_generic_plan; SET LOCAL enable_seqscan = off')
+  await client.query(fill(first.text), [...first.values])
+  const nodes: Plan[] = []
+  for (const { text, values } of statements) {
+    const { rows } = await client.query<{ plan: readonly [{ readonly Plan: Plan }] }>(
+      `EXPLAIN (ANALYZE, FORMAT JSON) ${fill(text)}`,
+      [...values],
+    )
+    nodes.push(...nodesOf(Object.values(rows[0]!)[0]![0].Plan))
+  }
+  await client.end()
+  return nodes
+}
 
 describe('a claim', () => {
   beforeEach(() => store.migrate())
@@ -138,32 +165,49 @@ describe('a claim', () => {
   it('reads only the first jobs of each partition, by index, whatever the backlog of one', async () => {
     await setLimits({ partitions: { concurrency: 3 } })
     await store.enqueue([...jobs(5_000, { partition: 'big' }), ...jobs(3, { partition: 'small' })])
-    const client = new pg.Client(await postgresUrl())
-    await client.connect()
-    const fill = (statement: string) => statement.replaceAll(/@(?=[a-z])/g, `${schema}.`)
-    // As for prepared statements of the store.
-    await client.query('BEGIN; SET LOCAL plan_cache_mode = force_generic_plan; SET LOCAL enable_seqscan = off')
-    await client.query(fill(LOCK_PARTITIONS), ['{default}', '{8}', false, 'token'])
-    const statements: readonly { readonly text: string; readonly values: unknown[] }[] = [
+    const nodes = await explained({ text: LOCK_PARTITIONS, values: ['{default}', '{8}', false, 'token'] }, [
       { text: TAKE_NOTES, values: [] },
       { text: READ_QUEUES, values: ['{default}', false, 'token'] },
       { text: READ_PARTITIONS, values: [] },
       { text: FIND_CANDIDATES, values: [8, 0] },
-    ]
-    const nodes: Plan[] = []
-    for (const { text, values } of statements) {
-      const { rows } = await client.query<{ plan: readonly [{ readonly Plan: Plan }] }>(
-        `EXPLAIN (ANALYZE, FORMAT JSON) ${fill(text)}`,
-        values,
-      )
-      nodes.push(...nodesOf(Object.values(rows[0]!)[0]![0].Plan))
-    }
-    await client.end()
+    ])
     expect(nodes.filter(node => node['Node Type'] === 'Seq Scan')).toEqual([])
     const read = nodes.filter(node => node['Relation Name'] === 'jobs' && node['Actual Loops'] > 0)
     const rows = read.reduce((sum, node) => sum + node['Actual Rows'] * node['Actual Loops'], 0)
     // Five of the big partition, and all of the small one.
     expect(rows).toBe(5 + 3)
+  })
+
+  it('does not read notes again that earlier claims have taken', async () => {
+    await setLimits({ partitions: { concurrency: 1 } })
+    await sql(`
+      INSERT INTO ${schema}.partition_notes (queue, name, at)
+      SELECT 'default', 'p' || n % 20, 0 FROM generate_series(1, 5000) AS n`)
+    await sql(`ANALYZE ${schema}.partition_notes`)
+    const lock = { text: LOCK_PARTITIONS, values: ['{default}', '{8}', false, 'token'] }
+    const nodes = await explained(lock, [{ text: TAKE_NOTES, values: [] }])
+    const read = nodes.filter(
+      node => node['Relation Name'] === 'partition_notes' && node['Node Type'] !== 'ModifyTable',
+    )
+    expect(read.map(node => node['Node Type'])).toEqual(['Index Scan', 'Tid Scan'])
+  })
+
+  it('finds the row of each of many partitions without comparing it with the names of all of them', async () => {
+    const names = Array.from({ length: 200 }, (_, n) => `p${n}`)
+    const listOf = (values: readonly (string | number)[]) => `{${values.join(',')}}`
+    const keys = [listOf(names.map(() => 'default')), listOf(names)]
+    const times = listOf(names.map(() => 7))
+    await sql(
+      `INSERT INTO ${schema}.partitions (queue, name) SELECT 'default', 'p' || n FROM generate_series(0, 200) AS n`,
+    )
+    const nodes = await explained({ text: 'SELECT 1', values: [] }, [
+      { text: WRITE_PARTITIONS, values: [...keys, times, times, listOf(names.map(() => 'NULL'))] },
+      { text: DELETE_PARTITIONS, values: keys },
+    ])
+    expect(nodes.filter(node => node['Node Type'] === 'Seq Scan')).toEqual([])
+    expect(nodes.filter(node => (node['Rows Removed by Join Filter'] ?? 0) > 0)).toEqual([])
+    const found = nodes.filter(node => node['Relation Name'] === 'partitions' && node['Node Type'] === 'Index Scan')
+    expect(found.map(node => node['Actual Loops'])).toEqual([200, 200])
   })
 })
 
