@@ -3,7 +3,7 @@ import { partitionWords } from '../partition/wait.js'
 import { isInternal } from '../queue/internal.js'
 import { DAY_MS, formatMs } from '../values/duration.js'
 import { retryRateText } from '../values/number.js'
-import { DELIVERIES, endpointKey } from '../webhook/webhook.js'
+import { DELIVERIES, endpointKey } from '../webhook/delivery.js'
 import type { Reading } from './alert.js'
 import { type CountFacts, type Facts, type QueueFacts, type Rule, retryRateOf } from './rule.js'
 
