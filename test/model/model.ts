@@ -197,7 +197,7 @@ export class StoreModel {
   /** The waiting jobs of a queue with limits are in lanes. */
   #sort({ job }: ModelRow): void {
     if (job.state !== 'waiting' || job.lane !== undefined || !this.queues.get(job.queue)?.limits) return
-    job.lane = job.partition ?? job.tenantId ?? ''
+    job.lane = job.partition ?? receiverOf(job) ?? job.tenantId ?? ''
   }
 
   heldBy(token: string, now: number): Claim {
@@ -552,6 +552,12 @@ function endRun(row: ModelRow, settlement: Settlement, end: Extract<RunEnd, { ki
       ...(job.state === 'waiting' && { delayMs, nextRunAt: job.runAt }),
     },
   })
+}
+
+/** A delivery waits for its endpoint; one to a URL that a job named, for the URL and the tenant of that job. */
+function receiverOf({ queue, dependency, tenantId }: Job): string | undefined {
+  if (queue !== 'chronos:deliveries' || dependency === undefined) return undefined
+  return /^webhook:https?:/.test(dependency) && tenantId !== undefined ? `${dependency} ${tenantId}` : dependency
 }
 
 /** Restores the row as if it had never been claimed. */
