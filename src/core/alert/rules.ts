@@ -102,6 +102,7 @@ const TABLE = [
   rule({
     name: 'queue-latency',
     about: 'Wait of the oldest due job of a queue',
+    details: 'Jobs that wait for a limit of their queue or partition do not count.',
     measures: 'level',
     unit: 'duration',
     defaults: { fire: '5m', clear: '2m', critical: '1h', for: '1m', keep: '2m' },

@@ -36,11 +36,16 @@ export interface TurnWait {
 export function turnWait(facts: TurnFacts, units: Units | undefined, now: number): TurnWait | undefined {
   const { queueState, partition } = facts
   const isQueueClosed = isClosed(queueState, now)
-  const isOwnClosed = isClosed(partition.state, now)
+  const isOwnClosed = isClosed(partition.state, now) && !isFreed(facts)
   if (!isQueueClosed && !isOwnClosed) return undefined
   const isQueueLater = isQueueClosed && (!isOwnClosed || queueState.openAt! > partition.state.openAt!)
   if (isQueueLater && partition.stoppedBy === undefined) return queueWait(facts, now)
   return partitionWait(facts, units, now)
+}
+
+/** A run has ended since the last claim looked at the partition, so the next claim starts one of its jobs. */
+function isFreed({ limits, partition: { name, running, state, stoppedBy } }: TurnFacts): boolean {
+  return state.openAt === CLOSED && stoppedBy === undefined && running < partitionBounds(limits, name).concurrency
 }
 
 function queueWait({ queue, limits, queueState }: TurnFacts, now: number): TurnWait {
