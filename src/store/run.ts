@@ -181,13 +181,7 @@ export type RunEnd =
    * The job was claimed but never started: it waits again as if it had not been claimed, without an attempt, a run or
    * a row.
    */
-  | {
-      readonly kind: 'handed-back'
-      readonly delayMs: number
-      /** The job is held back until the delay is over, as by a deferral. Without it, the job keeps the pass that it had. */
-      readonly pass?: number
-      readonly spawnIfCancelled?: readonly NewJob[]
-    }
+  | { readonly kind: 'handed-back'; readonly delayMs: number; readonly spawnIfCancelled?: readonly NewJob[] }
 
 /**
  * `state` is the job's new state, and `runAt` its next start; a cancellation that arrived meanwhile turns waiting into

@@ -197,7 +197,7 @@ export class StoreModel {
   /** The waiting jobs of a queue with limits are in lanes. */
   #sort({ job }: ModelRow): void {
     if (job.state !== 'waiting' || job.lane !== undefined || !this.queues.get(job.queue)?.limits) return
-    job.lane = job.partition ?? job.tenantId ?? ''
+    job.lane = job.partition ?? receiverOf(job) ?? job.tenantId ?? ''
   }
 
   heldBy(token: string, now: number): Claim {
@@ -247,7 +247,7 @@ export class StoreModel {
     if (settlement.onlyIfExpired && row.lease.until >= now) return { status: 'lost' }
     this.row(lease.id)!.lease = undefined
     if (settlement.spent?.[''] === -1) this.#limits.giveBack(row.job)
-    if (end.kind === 'handed-back') handBack(row, end, now)
+    if (end.kind === 'handed-back') handBack(row, end.delayMs, now)
     else {
       endRun(row, settlement, end, now)
     }
@@ -554,12 +554,14 @@ function endRun(row: ModelRow, settlement: Settlement, end: Extract<RunEnd, { ki
   })
 }
 
+/** A delivery waits for its endpoint; one to a URL that a job named, for the URL and the tenant of that job. */
+function receiverOf({ queue, dependency, tenantId }: Job): string | undefined {
+  if (queue !== 'chronos:deliveries' || dependency === undefined) return undefined
+  return /^webhook:https?:/.test(dependency) && tenantId !== undefined ? `${dependency} ${tenantId}` : dependency
+}
+
 /** Restores the row as if it had never been claimed. */
-function handBack(
-  { job, attempts, logs }: ModelRow,
-  { delayMs, pass }: Extract<RunEnd, { kind: 'handed-back' }>,
-  now: number,
-): void {
+function handBack({ job, attempts, logs }: ModelRow, delayMs: number, now: number): void {
   for (const [name, line] of logs) if (line.run === job.run) logs.delete(name)
   const last = attempts.at(-1)?.record
   job.run -= 1
@@ -569,7 +571,6 @@ function handBack(
   else delete job.startedAt
   if (last?.generation !== job.generation) delete job.firstStartedAt
   if (delayMs > 0) job.runAt = Math.ceil(now + delayMs)
-  if (pass !== undefined) job.pass = pass
   job.state = job.cancelRequested ? 'cancelled' : 'waiting'
   if (job.cancelRequested) job.finishedAt = now
 }

@@ -1,6 +1,6 @@
 import type { Job, JobState } from '../../src/core/job/job.js'
 import type { Clock } from '../../src/core/values/clock.js'
-import { DELIVERIES } from '../../src/core/webhook/webhook.js'
+import { DELIVERIES } from '../../src/core/webhook/delivery.js'
 import type { RecordWrite } from '../../src/store/record.js'
 import type { Changed, Lease, NewJob, Settled, Settlement, Store } from '../../src/store/store.js'
 import { StoreModel } from '../model/model.js'

@@ -3,7 +3,7 @@ import { partitionWords } from '../partition/wait.js'
 import { isInternal } from '../queue/internal.js'
 import { DAY_MS, formatMs } from '../values/duration.js'
 import { retryRateText } from '../values/number.js'
-import { DELIVERIES, endpointKey } from '../webhook/webhook.js'
+import { DELIVERIES, endpointKey } from '../webhook/delivery.js'
 import type { Reading } from './alert.js'
 import { type CountFacts, type Facts, type QueueFacts, type Rule, retryRateOf } from './rule.js'
 
@@ -102,6 +102,7 @@ const TABLE = [
   rule({
     name: 'queue-latency',
     about: 'Wait of the oldest due job of a queue',
+    details: 'Jobs that wait for a limit of their queue or partition do not count.',
     measures: 'level',
     unit: 'duration',
     defaults: { fire: '5m', clear: '2m', critical: '1h', for: '1m', keep: '2m' },

@@ -2,7 +2,6 @@ import { type TurnFacts, turnWait } from '../partition/wait.js'
 import type { Policy } from '../policy/policy.js'
 import { formatMs } from '../values/duration.js'
 import { present } from '../values/present.js'
-import { isEndpointKey } from '../webhook/webhook.js'
 import { BLOCK_CODES, type BlockCode, isHeld, type Job, phaseOf } from './job.js'
 import type { Decision } from './lifecycle.js'
 import { moment } from './moment.js'
@@ -140,11 +139,6 @@ function deferredCode(decision: Decision | undefined): WaitCode {
 /** Its dependency gave it a slot, and holds no other job back now. */
 function slotWait({ job, now, dependency }: Pick<ExplainFacts, 'job' | 'now' | 'dependency'>): Blocking {
   const at = moment(job.runAt, now)
-  if (isEndpointKey(job.dependency ?? ''))
-    return {
-      because: 'limit',
-      words: `its webhook endpoint has as many deliveries as it gets at once; it may start ${at}`,
-    }
   if (dependency?.hasBudget && job.attempt > 0)
     return { because: 'budget', words: `the retry budget of "${job.dependency}" gave it a slot; it may start ${at}` }
   return { because: 'circuit-ramping', words: `"${job.dependency}" gets its jobs a few at a time; it may start ${at}` }

@@ -5,6 +5,7 @@ import { present } from '../values/present.js'
 import { perSecondOf, type Rate, rate } from '../values/rate.js'
 import { about, boolean, type Infer, integer, named, number, oneOf, refined, text } from '../values/schema.js'
 import { object, record } from '../values/shape.js'
+import { deliveryPartition } from '../webhook/delivery.js'
 
 const CONCURRENCY_MAX = 1_000_000
 const OVERRIDES_MAX = 1_000
@@ -162,9 +163,16 @@ export const partitionName = about(
   'The partition of the job: jobs of one partition share its limits. Default: the tenant.',
 )
 
+interface Placed {
+  readonly queue: string
+  readonly partition?: string
+  readonly dependency?: string
+  readonly tenantId?: string
+}
+
 /** Jobs with neither a partition nor a tenant share the partition without a name. */
-export function partitionOf(job: { readonly partition?: string; readonly tenantId?: string }): string {
-  const name = job.partition ?? job.tenantId ?? ''
+export function partitionOf(job: Placed): string {
+  const name = job.partition ?? deliveryPartition(job) ?? job.tenantId ?? ''
   return name.length <= PARTITION_LENGTH_MAX ? name : `${name.slice(0, HASHED_LENGTH)} ${hash64(name)}`
 }
 

@@ -1,5 +1,6 @@
 import type { BlockCode } from '../job/job.js'
 import { moment } from '../job/moment.js'
+import { deliveryWords } from '../webhook/delivery.js'
 import { type Bounds, partitionBounds, type QueueLimits, queueBounds, STARTS, type Units } from './limits.js'
 import { allowedAt, learnedShare, startCost } from './pace.js'
 import { CLOSED, isClosed, type TurnState } from './turn.js'
@@ -35,11 +36,16 @@ export interface TurnWait {
 export function turnWait(facts: TurnFacts, units: Units | undefined, now: number): TurnWait | undefined {
   const { queueState, partition } = facts
   const isQueueClosed = isClosed(queueState, now)
-  const isOwnClosed = isClosed(partition.state, now)
+  const isOwnClosed = isClosed(partition.state, now) && !isFreed(facts)
   if (!isQueueClosed && !isOwnClosed) return undefined
   const isQueueLater = isQueueClosed && (!isOwnClosed || queueState.openAt! > partition.state.openAt!)
   if (isQueueLater && partition.stoppedBy === undefined) return queueWait(facts, now)
   return partitionWait(facts, units, now)
+}
+
+/** A run has ended since the last claim looked at the partition, so the next claim starts one of its jobs. */
+function isFreed({ limits, partition: { name, running, state, stoppedBy } }: TurnFacts): boolean {
+  return state.openAt === CLOSED && stoppedBy === undefined && running < partitionBounds(limits, name).concurrency
 }
 
 function queueWait({ queue, limits, queueState }: TurnFacts, now: number): TurnWait {
@@ -49,10 +55,10 @@ function queueWait({ queue, limits, queueState }: TurnFacts, now: number): TurnW
   return rateWait(`the rate of ${name}`, queueState.openAt!, now)
 }
 
-function partitionWait({ limits, partition }: TurnFacts, units: Units | undefined, now: number): TurnWait {
+function partitionWait({ queue, limits, partition }: TurnFacts, units: Units | undefined, now: number): TurnWait {
   const { name, running, state, stoppedBy, waiting } = partition
   const bounds = partitionBounds(limits, name)
-  const own = `its ${partitionWords(name)}`
+  const own = `its ${deliveryWords(queue, name) ?? partitionWords(name)}`
   if (stoppedBy !== undefined) {
     const words = `${own} is stopped by dead letter ${stoppedBy}; redrive or discard it`
     return { because: 'stopped', words }

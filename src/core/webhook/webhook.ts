@@ -1,25 +1,15 @@
 import { url, urlOf } from '../http/request.js'
 import { timeText } from '../job/view.js'
+import type { PartitionLimits } from '../partition/limits.js'
 import { partialPolicy, storedPolicyInput } from '../policy/form.js'
 import { type PartialPolicy, type PolicyInput, policyLevel } from '../policy/policy.js'
 import { freeText, name } from '../values/limits.js'
 import { present } from '../values/present.js'
-import { about, anyText, flaw, type Infer, named, oneOf, read, type Schema, schema } from '../values/schema.js'
-import { list, listOf, object, view } from '../values/shape.js'
+import { type Rate, rate } from '../values/rate.js'
+import { about, anyText, flaw, type Infer, integer, named, oneOf, read, type Schema, schema } from '../values/schema.js'
+import { list, listOf, nullable, object, view } from '../values/shape.js'
 import { timestamp } from '../values/time.js'
-
-/** Deliveries are jobs of this queue. They raise no events, and do not count as retries of the user's jobs. */
-export const DELIVERIES = 'chronos:deliveries'
-export const DELIVERY_JOB = 'chronos:delivery'
-
-const ENDPOINT = 'webhook:'
-
-/** The dependency of deliveries to an endpoint id, or to the origin of a job's own URL. */
-export const endpointKey = (endpoint: string): string => ENDPOINT + endpoint
-
-/** Whether the dependency is an endpoint, and not a URL that a job named. */
-export const isEndpointKey = (key: string): boolean =>
-  key.startsWith(ENDPOINT) && !/^https?:/.test(key.slice(ENDPOINT.length))
+import { endpointKey } from './delivery.js'
 
 export const WEBHOOK_EVENTS = [
   'job.succeeded',
@@ -62,6 +52,9 @@ export interface Endpoint {
   /** Only events of this tenant; if absent, all events. */
   readonly tenantId?: string
   readonly retry?: PartialPolicy
+  /** Its own limits, over all processes. */
+  readonly concurrency?: number
+  readonly rate?: Rate
   readonly state: 'enabled' | 'disabled'
   readonly disabledReason?: DisabledReason
   readonly disabledAt?: number
@@ -89,6 +82,24 @@ export const webhookSecret = schema<string>({
 const LIST_MAX = 100
 const names = list(name, { min: 1, max: LIST_MAX, of: 'names', empty: 'expected at least one name, got an empty list' })
 
+/** How many deliveries an endpoint gets at the same time, over all processes, unless its settings say otherwise. */
+export const ENDPOINT_CONCURRENCY = 10
+/** One endpoint that never answers must leave room for the others in every process. */
+const ENDPOINT_CONCURRENCY_MAX = 100
+
+const concurrency = integer(1, ENDPOINT_CONCURRENCY_MAX)
+const CONCURRENCY_WORDS = `How many deliveries are sent at the same time, over all processes: 1 to ${ENDPOINT_CONCURRENCY_MAX}. Default ${ENDPOINT_CONCURRENCY}.`
+const RATE_WORDS =
+  'How many deliveries are sent per second, minute or hour, over all processes: `20/s`, `600/m`. Default: no limit.'
+
+/** The limits of an endpoint as an operator changes them: null is the default, and what is absent stays as it is. */
+export const endpointLimits = named(
+  'WebhookLimits',
+  object({}, { concurrency: about(nullable(concurrency), CONCURRENCY_WORDS), rate: about(nullable(rate), RATE_WORDS) }),
+  { example: { concurrency: 2, rate: '20/s' } },
+)
+export type EndpointLimitsInput = Infer<typeof endpointLimits>
+
 /** A webhook endpoint as users write it. An update replaces every setting. */
 export const webhookInput = named(
   'WebhookInput',
@@ -110,6 +121,11 @@ export const webhookInput = named(
         label: 'Retries',
         hint: 'For failed deliveries',
       }),
+      concurrency: about(concurrency, CONCURRENCY_WORDS, {
+        label: 'At the same time',
+        placeholder: `${ENDPOINT_CONCURRENCY}`,
+      }),
+      rate: about(rate, RATE_WORDS, { label: 'Rate', placeholder: '600/m' }),
       secret: about(
         webhookSecret,
         'Signs the messages, so that several installations can share it. Default: a new one. In an update, the old one also signs for another day.',
@@ -122,7 +138,10 @@ export const webhookInput = named(
 export type EndpointInput = Infer<typeof webhookInput>
 
 /** The settings of an endpoint that a user can give. */
-export type EndpointSettings = Pick<Endpoint, 'url' | 'events' | 'queues' | 'names' | 'tenantId' | 'retry'>
+export type EndpointSettings = Pick<
+  Endpoint,
+  'url' | 'events' | 'queues' | 'names' | 'tenantId' | 'retry' | 'concurrency' | 'rate'
+>
 
 /** A given secret is not among the settings, which are shown. */
 export interface ParsedEndpoint {
@@ -139,14 +158,14 @@ export const SECRET_OVERLAP_MS = 86_400_000
 export const SECRETS_MAX = 5
 
 export function parseEndpoint(input: unknown, where: string): ParsedEndpoint {
-  const { url: given, events, queues, names: own, tenantId, retry, secret } = read(webhookInput, input, `${where}:`)
+  const { url: given, events, queues, names: own, retry, secret, ...others } = read(webhookInput, input, `${where}:`)
   const unique = <T>(all: readonly T[] | undefined): readonly T[] | undefined => all && [...new Set(all)]
   const settings = present({
     url: urlOf(given).href,
     events: [...new Set(events)],
     queues: unique(queues),
     names: unique(own),
-    tenantId,
+    ...others,
     retry: retry === undefined ? undefined : policyLevel(retry),
   })
   return { settings, secret }
@@ -166,6 +185,21 @@ export function wants(endpoint: Endpoint, { type, tenantId, job }: Subject): boo
   if (endpoint.tenantId !== undefined && endpoint.tenantId !== tenantId) return false
   if (job === undefined) return true
   return (endpoint.queues?.includes(job.queue) ?? true) && (endpoint.names?.includes(job.name) ?? true)
+}
+
+// ---------------------------------------------------------------- limits
+
+/** The limits of the deliveries queue: each endpoint is a partition, and its own limits are an override. */
+export function deliveryLimits(endpoints: readonly Endpoint[]): PartitionLimits {
+  const own = endpoints
+    .filter(one => one.concurrency !== undefined || one.rate !== undefined)
+    .map(one => [endpointKey(one.id), present({ concurrency: one.concurrency, rate: one.rate })])
+  return { concurrency: ENDPOINT_CONCURRENCY, ...(own.length > 0 && { override: Object.fromEntries(own) }) }
+}
+
+export function withLimits(endpoint: Endpoint, change: EndpointLimitsInput, now: number): Endpoint {
+  const { concurrency, rate, ...rest } = { ...endpoint, ...change }
+  return { ...rest, ...present({ concurrency: concurrency ?? undefined, rate: rate ?? undefined }), updatedAt: now }
 }
 
 // ---------------------------------------------------------------- secrets
@@ -233,6 +267,8 @@ export const endpointView = named(
       names: listOf(anyText),
       tenantId: anyText,
       retry: partialPolicy,
+      concurrency: about(integer(), 'Its own limit; absent: the default.'),
+      rate: about(rate, 'Its own limit.'),
       disabledReason: oneOf(['gone', 'failing', 'by-hand']),
       disabledAt: timestamp,
       failingSince: about(timestamp, 'The first failure since the last successful delivery.'),

@@ -1,7 +1,7 @@
 import type { Phase } from '../../core/job/job.js'
 import type { JobView } from '../../core/job/view.js'
 import { BLOCK_WORDS } from '../../core/job/wait-reason.js'
-import { DELIVERIES } from '../../core/webhook/webhook.js'
+import { DELIVERIES } from '../../core/webhook/delivery.js'
 import type { Hue } from './badge.js'
 import { Icon, type IconName } from './icon.js'
 

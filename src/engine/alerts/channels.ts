@@ -7,8 +7,8 @@ import { url, urlOf } from '../../core/http/request.js'
 import { timeText } from '../../core/job/view.js'
 import { about, flaw, type Infer, inCode, oneOf, pattern, read, refuse, schema } from '../../core/values/schema.js'
 import { list, object, record, union, variants } from '../../core/values/shape.js'
+import { DELIVERIES } from '../../core/webhook/delivery.js'
 import { messageBody } from '../../core/webhook/message.js'
-import { DELIVERIES } from '../../core/webhook/webhook.js'
 import { defineJob, type JobDefinition } from '../client/definition.js'
 import type { Egress } from '../egress/egress.js'
 import type { StoreTime } from '../time/store-time.js'
@@ -116,6 +116,7 @@ function openChannel(name: string, options: ChannelOptions, parent: string, mean
     job: defineJob<Notification, void>({
       name: `${ALERT_JOB}${name}`,
       queue: DELIVERIES,
+      partition: `${ALERT_JOB}${name}`,
       priority: 9,
       tags: [ALERT_TAG],
       retry: 'webhook',

@@ -9,6 +9,7 @@ import {
   parsePolicy,
   type Rule,
 } from '../../core/policy/policy.js'
+import { isInternal } from '../../core/queue/internal.js'
 import { type Duration, HOUR_MS, toMs } from '../../core/values/duration.js'
 import { ChronosError, shown } from '../../core/values/error.js'
 import { checkKeys, name as queueName } from '../../core/values/limits.js'
@@ -138,6 +139,12 @@ export function declaredLimits({ queues = {} }: ChronosOptions): DeclaredLimits 
   const byQueue = new Map<string, LimitPair>()
   for (const [name, settings] of Object.entries(queues)) {
     const limits = readLimits(settings, `createChronos: queues.${name}`)
+    if (limits && isInternal(name)) {
+      throw new ChronosError(
+        'INVALID_OPTION',
+        `createChronos: queues.${name}: this queue is filled by Chronos; give its limits with chronos.queues.set, and those of a webhook endpoint with chronos.webhooks.limit`,
+      )
+    }
     if (limits) byQueue.set(name, limits)
   }
   return new DeclaredLimits(byQueue)

@@ -1,4 +1,4 @@
-import { DELIVERIES } from '../../core/webhook/webhook.js'
+import { DELIVERIES } from '../../core/webhook/delivery.js'
 import type { QueueRecord } from '../../store/store.js'
 import type { Leases } from '../leases/leases.js'
 import type { DeclaredLimits } from '../limits/declared.js'
@@ -47,6 +47,7 @@ export class QueueChanges {
       for (const worker of workers) worker.pauseQueue(name)
       deliverer().pauseQueue(name)
     }
+    await deliverer().seen(queues)
     if (!limits.isLostBy(queues)) return
     for (const queue of await limits.restore(await connection.store())) this.changed(queue)
   }

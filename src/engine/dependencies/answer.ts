@@ -4,7 +4,7 @@ import { budgetSettings, circuitSettings } from '../../core/dependency/settings.
 import type { Outcome } from '../../core/job/lifecycle.js'
 import type { Policy } from '../../core/policy/policy.js'
 import { present } from '../../core/values/present.js'
-import { DELIVERY_JOB, isEndpointKey } from '../../core/webhook/webhook.js'
+import { DELIVERY_JOB, isEndpointKey } from '../../core/webhook/delivery.js'
 import type { Claimed } from '../../store/store.js'
 import type { JobDefinition } from '../client/definition.js'
 

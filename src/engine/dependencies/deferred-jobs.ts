@@ -7,7 +7,7 @@ import {
   takeSlots,
 } from '../../core/dependency/dependency.js'
 import { present } from '../../core/values/present.js'
-import { isEndpointKey } from '../../core/webhook/webhook.js'
+import { isEndpointKey } from '../../core/webhook/delivery.js'
 import type { DeferRequest, Store } from '../../store/store.js'
 import type { Environment } from '../client/environment.js'
 

@@ -2,7 +2,7 @@ import { type ExplainFacts, type Explanation, explain } from '../../core/job/exp
 import type { Job } from '../../core/job/job.js'
 import { present } from '../../core/values/present.js'
 import { suggest } from '../../core/values/suggest.js'
-import { DELIVERIES } from '../../core/webhook/webhook.js'
+import { DELIVERIES } from '../../core/webhook/delivery.js'
 import type { Store } from '../../store/store.js'
 import type { Environment } from '../client/environment.js'
 import { knows } from '../worker/fleet.js'

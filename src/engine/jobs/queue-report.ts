@@ -9,7 +9,7 @@ import { about, anyText, boolean, type Infer, integer, named, number, oneOf, rea
 import { listOf as listSchema, object, view } from '../../core/values/shape.js'
 import { suggest } from '../../core/values/suggest.js'
 import { timestamp } from '../../core/values/time.js'
-import { DELIVERIES } from '../../core/webhook/webhook.js'
+import { DELIVERIES } from '../../core/webhook/delivery.js'
 import type { Backlog, QueueCensus, QueueRecord, Store } from '../../store/store.js'
 import { ALERT_TAG, DEAD_MAX } from '../alerts/readings.js'
 import { type Counted, folded, readCounts } from '../figures/counts.js'

@@ -1,10 +1,11 @@
-import { type LimitChange, operatorLimits } from '../../core/partition/limits.js'
+import { isSame, type LimitChange, operatorLimits } from '../../core/partition/limits.js'
 import { policyLevel } from '../../core/policy/policy.js'
 import { type QueueSettings, queueSettings, type WaveQuery } from '../../core/queue/settings.js'
 import { ChronosError, shown } from '../../core/values/error.js'
 import { name as queueName } from '../../core/values/limits.js'
 import { present } from '../../core/values/present.js'
 import { read } from '../../core/values/schema.js'
+import { DELIVERIES } from '../../core/webhook/delivery.js'
 import { LEDGER, type LedgerDelta } from '../../store/fold.js'
 import type { QueueChange, QueueRecord, Store } from '../../store/store.js'
 import type { Environment } from '../client/environment.js'
@@ -43,6 +44,18 @@ async function limitsOf(store: Store, name: string, asked: LimitChange, where: s
   if (asked.limit === undefined && asked.partitions === undefined) return undefined
   checkSupport(store, where.replace(/:$/, ''))
   const queue = (await store.queues()).find(one => one.name === name)
+  const { partitions } = asked
+  if (
+    name === DELIVERIES &&
+    partitions &&
+    !isSame({ partitions }, present({ partitions: queue?.limits?.partitions }))
+  ) {
+    throw new ChronosError(
+      'NOT_ALLOWED',
+      `${where} partitions: each webhook endpoint has its own limits; set concurrency and rate of the endpoint`,
+      { details: { queue: name } },
+    )
+  }
   return operatorLimits(queue?.limits, asked)
 }
 

@@ -9,12 +9,10 @@ export function admitUntil(
   until: number | undefined,
   clock: Clock,
   timeoutOf: (claimed: Claimed) => number,
-): { readonly admit?: (claimed: Claimed) => { readonly delayMs: number } | undefined } {
-  if (until === undefined) return {}
-  return {
-    admit(claimed) {
-      const leftMs = until - clock.now()
-      return timeoutOf(claimed) > leftMs ? { delayMs: leftMs } : undefined
-    },
+): ((claimed: Claimed) => number | undefined) | undefined {
+  if (until === undefined) return undefined
+  return claimed => {
+    const leftMs = until - clock.now()
+    return timeoutOf(claimed) > leftMs ? Math.max(1, leftMs) : undefined
   }
 }

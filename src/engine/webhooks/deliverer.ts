@@ -1,6 +1,8 @@
 import { timeText } from '../../core/job/view.js'
 import { present } from '../../core/values/present.js'
-import { afterFailure, afterSuccess, DELIVERIES, disabled, type Endpoint } from '../../core/webhook/webhook.js'
+import { DELIVERIES } from '../../core/webhook/delivery.js'
+import { afterFailure, afterSuccess, disabled, type Endpoint } from '../../core/webhook/webhook.js'
+import type { QueueRecord } from '../../store/store.js'
 import type { JobDefinition } from '../client/definition.js'
 import type { Environment } from '../client/environment.js'
 import { EventHub } from '../client/events.js'
@@ -9,7 +11,6 @@ import type { Egress } from '../egress/egress.js'
 import { LEASE_DEFAULT_MS } from '../leases/options.js'
 import { Worker } from '../worker/worker.js'
 import { deliveryJob, type Health } from './delivery-job.js'
-import { EndpointLimiter } from './endpoint-limiter.js'
 import type { Endpoints } from './endpoints.js'
 
 /** For all endpoints together. Deliveries mostly wait for responses and hardly use this process. */
@@ -40,11 +41,11 @@ interface DelivererOptions {
 export class Deliverer implements Health {
   readonly #options: DelivererOptions
   readonly #env: Environment
-  readonly #limiter: EndpointLimiter
   readonly #definition: JobDefinition
   /** As that of the process's other jobs: after a crash, deliveries wait no longer than they do. */
   leaseMs = LEASE_DEFAULT_MS
   #worker: Worker | undefined
+  #starting: Promise<void> | undefined
   #mayRun = false
 
   constructor(options: DelivererOptions) {
@@ -52,10 +53,8 @@ export class Deliverer implements Health {
     this.#options = options
     // Deliveries raise no events: listeners expect events about jobs.
     this.#env = { ...env, events: new EventHub(env.log) }
-    this.#limiter = new EndpointLimiter(env)
     const { time } = env
-    const onTook: EndpointLimiter['took'] = (delivery, ms) => this.#limiter.took(delivery, ms)
-    this.#definition = deliveryJob({ endpoints, egress, time, health: this, onTook }) as JobDefinition
+    this.#definition = deliveryJob({ endpoints, egress, time, health: this }) as JobDefinition
   }
 
   /** A step of a loop: reads the endpoints and listeners, and starts the worker if a delivery waits. */
@@ -64,7 +63,7 @@ export class Deliverer implements Health {
     const { endpoints, pace } = this.#options
     const { outbox } = this.#env
     await outbox.load()
-    if (!this.#worker && (endpoints.size > 0 || (await this.#hasWork()))) this.#start()
+    if (!this.#worker && (endpoints.size > 0 || (await this.#hasWork()))) await this.#start()
     return outbox.isUsed ? pace.webhookChangesMs : pace.webhooksMs
   }
 
@@ -75,8 +74,15 @@ export class Deliverer implements Health {
 
   /** There is a delivery to send. */
   hasNew(): void {
-    if (!this.#worker && this.#mayRun) this.#start()
-    this.wake()
+    if (this.#worker || !this.#mayRun) this.wake()
+    // If the store is unavailable, a later step starts the worker.
+    else this.#start().catch(() => undefined)
+  }
+
+  /** The settings of all queues, which another process may have changed. */
+  async seen(queues: readonly QueueRecord[]): Promise<void> {
+    const { limits } = this.#options.endpoints
+    if (limits.isLostBy(queues)) await limits.write()
   }
 
   pauseQueue(queue: string): void {
@@ -85,6 +91,7 @@ export class Deliverer implements Health {
 
   async stop(): Promise<void> {
     this.#mayRun = false
+    await this.#starting?.catch(() => undefined)
     const worker = this.#worker
     this.#worker = undefined
     await worker?.stop()
@@ -95,8 +102,19 @@ export class Deliverer implements Health {
     return (await store.count({ queue: DELIVERIES, state: ['waiting', 'running'] }, 1)).value > 0
   }
 
-  #start(): void {
-    if (!this.#mayRun) return
+  /** The first claim must find the limits of the endpoints. */
+  #start(): Promise<void> {
+    this.#starting ??= this.#options.endpoints.limits
+      .write()
+      .then(() => this.#open())
+      .finally(() => {
+        this.#starting = undefined
+      })
+    return this.#starting
+  }
+
+  #open(): void {
+    if (!this.#mayRun || this.#worker) return
     const { dependencies, pace, others } = this.#options
     this.#worker = new Worker({
       env: this.#env,
@@ -111,7 +129,6 @@ export class Deliverer implements Health {
       },
       backoffs: {},
       dependencies,
-      admit: (claimed, running) => this.#limiter.admit(claimed, running),
       onStopped: () => undefined,
     })
   }

@@ -2,8 +2,8 @@ import { HttpError } from '../../core/failure/http-error.js'
 import { formatMs } from '../../core/values/duration.js'
 import { present } from '../../core/values/present.js'
 import { cleanText } from '../../core/values/text.js'
-import { DELIVERIES, DELIVERY_JOB, endpointKey, liveSecrets } from '../../core/webhook/webhook.js'
-import type { Claimed } from '../../store/store.js'
+import { DELIVERIES, DELIVERY_JOB } from '../../core/webhook/delivery.js'
+import { liveSecrets } from '../../core/webhook/webhook.js'
 import { defineJob, type JobContext, type JobDefinition } from '../client/definition.js'
 import type { Egress, EgressAnswer } from '../egress/egress.js'
 import type { StoreTime } from '../time/store-time.js'
@@ -29,8 +29,6 @@ interface DeliveryParts {
   readonly egress: Egress
   readonly time: StoreTime
   readonly health: Health
-  /** Called with the time until the response came. */
-  readonly onTook: (delivery: Pick<Claimed, 'name' | 'tenantId' | 'dependency'>, ms: number) => void
 }
 
 /** One message to one endpoint. The payload is the message; every attempt sends the same bytes with the same id. */
@@ -74,11 +72,6 @@ async function deliver(payload: DeliveryPayload, job: JobContext, parts: Deliver
     if (error instanceof Refusal || job.signal.aborted) throw error
     if (endpointId !== undefined) parts.health.failed(endpointId)
     throw again(error)
-  } finally {
-    const { name, tenantId } = job
-    const dependency = endpointKey(endpointId ?? new URL(url).origin)
-    const delivery = present({ name, dependency, tenantId })
-    parts.onTook(delivery, parts.time.now() - sentAt)
   }
 }
 

@@ -14,6 +14,7 @@ import type { NewJob } from '../../store/store.js'
 import type { Environment } from '../client/environment.js'
 import { CachedRead } from '../records/cached-read.js'
 import { Records, type Stored } from '../records/records.js'
+import { EndpointLimits } from './endpoint-limits.js'
 import { newSecret } from './signature.js'
 
 export const WEBHOOK = 'webhook'
@@ -36,11 +37,14 @@ export class Endpoints {
   readonly #records: Records<Endpoint>
   readonly #secrets: Records<{ readonly secrets: readonly Secret[] }>
 
+  readonly limits: EndpointLimits
+
   /** Signs deliveries to URLs given by jobs, in place of a secret of the store. */
   readonly #configured: string | undefined
 
   constructor(parts: Parts, configured?: string) {
     this.#parts = parts
+    this.limits = new EndpointLimits(parts.connection, this)
     this.#cache = new CachedRead(parts.clock, () => this.#load())
     if (configured !== undefined) read(webhookSecret, configured, 'createChronos: webhookSecret')
     this.#configured = configured
@@ -56,6 +60,11 @@ export class Endpoints {
     return this.#known.size
   }
 
+  /** The endpoints as last read. */
+  all(): readonly Endpoint[] {
+    return [...this.#known.values()].map(({ endpoint }) => endpoint)
+  }
+
   /** Reads the endpoints. */
   load(): Promise<void> {
     return this.#cache.load()
@@ -67,7 +76,7 @@ export class Endpoints {
 
   wanting(subject: Subject): readonly Endpoint[] {
     if (this.#known.size === 0) return []
-    return [...this.#known.values()].map(({ endpoint }) => endpoint).filter(endpoint => wants(endpoint, subject))
+    return this.all().filter(endpoint => wants(endpoint, subject))
   }
 
   /** The endpoint as last read. */

@@ -1,16 +1,9 @@
 import type { Job } from '../../core/job/job.js'
 import { isInternal } from '../../core/queue/internal.js'
 import { wait } from '../../core/values/clock.js'
+import { DELIVERIES, DELIVERY_JOB, endpointKey } from '../../core/webhook/delivery.js'
 import { type JobNews, jobMessageBody, messageBody } from '../../core/webhook/message.js'
-import {
-  DELIVERIES,
-  DELIVERY_JOB,
-  type Endpoint,
-  endpointKey,
-  type MessageType,
-  type Subject,
-  type WebhookEvent,
-} from '../../core/webhook/webhook.js'
+import type { Endpoint, MessageType, Subject, WebhookEvent } from '../../core/webhook/webhook.js'
 import type { Claimed, NewJob, RunEnd, Settlement } from '../../store/store.js'
 import type { Environment } from '../client/environment.js'
 import type { EventHub } from '../client/events.js'

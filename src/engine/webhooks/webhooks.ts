@@ -4,16 +4,19 @@ import { ChronosError } from '../../core/values/error.js'
 import { pageLimit } from '../../core/values/limits.js'
 import { present } from '../../core/values/present.js'
 import { read } from '../../core/values/schema.js'
+import { DELIVERIES } from '../../core/webhook/delivery.js'
 import {
-  DELIVERIES,
   disabled,
   type Endpoint,
   type EndpointInput,
+  type EndpointLimitsInput,
   type EndpointView,
   enabled,
+  endpointLimits,
   type ParsedEndpoint,
   parseEndpoint,
   viewEndpoint,
+  withLimits,
   withSecret,
 } from '../../core/webhook/webhook.js'
 import { timeOf } from '../client/enqueuer.js'
@@ -23,6 +26,7 @@ import { EgressBlocked } from '../egress/blocked.js'
 import type { Egress } from '../egress/egress.js'
 import type { Jobs } from '../jobs/jobs.js'
 import { type List, listOf, PAGE_DEFAULT, type PageQuery, type TenantQuery } from '../jobs/query.js'
+import { checkSupport } from '../limits/declared.js'
 import { type Endpoints, PER_JOB } from './endpoints.js'
 import { newSecret } from './signature.js'
 
@@ -56,7 +60,7 @@ export class Webhooks {
 
   /** Creates an endpoint. Its secret is returned here and never again. */
   async create(input: EndpointInput): Promise<EndpointView & NewSecret> {
-    const { settings, secret: given } = this.#checked(input, 'webhooks.create')
+    const { settings, secret: given } = await this.#checked(input, 'webhooks.create')
     const { dice, clock } = this.#options.env
     const secret = given ?? newSecret(dice)
     const now = await this.#now()
@@ -69,6 +73,7 @@ export class Webhooks {
       updatedAt: now,
     }
     await this.#options.endpoints.create(endpoint)
+    await this.#writeLimits()
     return { ...viewEndpoint(endpoint, now), secret }
   }
 
@@ -91,18 +96,33 @@ export class Webhooks {
 
   /** Replaces the settings: those that are not given get their defaults. State, secrets and deliveries stay. */
   async update(id: string, input: EndpointInput): Promise<EndpointView> {
-    const { settings, secret } = this.#checked(input, 'webhooks.update')
-    return this.#change(id, ({ queues: _q, names: _n, tenantId: _t, retry: _r, ...endpoint }, now) => ({
-      ...endpoint,
-      ...settings,
-      ...(secret !== undefined && { secrets: withSecret(endpoint.secrets, secret, now) }),
-      updatedAt: now,
-    }))
+    const { settings, secret } = await this.#checked(input, 'webhooks.update')
+    const { endpoint } = await this.#options.endpoints.change(
+      id,
+      ({ queues: _q, names: _n, tenantId: _t, retry: _r, concurrency: _c, rate: _s, ...kept }, now) => ({
+        ...kept,
+        ...settings,
+        ...(secret !== undefined && { secrets: withSecret(kept.secrets, secret, now) }),
+        updatedAt: now,
+      }),
+    )
+    await this.#writeLimits()
+    return this.#view(endpoint)
+  }
+
+  /** Changes how many deliveries the endpoint gets; null is the default, and what is absent stays as it is. */
+  async limit(id: string, limits: EndpointLimitsInput): Promise<EndpointView> {
+    const change = read(endpointLimits, limits, 'webhooks.limit:')
+    await this.#checkLimits(change, 'webhooks.limit')
+    const changed = await this.#change(id, (endpoint, now) => withLimits(endpoint, change, now))
+    await this.#writeLimits()
+    return changed
   }
 
   /** Deletes the endpoint. Pending deliveries to it end as `endpoint-disabled`. */
   async delete(id: string): Promise<void> {
     await this.#options.endpoints.delete(id)
+    await this.#writeLimits()
   }
 
   async enable(id: string): Promise<EndpointView> {
@@ -158,15 +178,28 @@ export class Webhooks {
     return this.#options.redrives.start(query, { canary: 1, ...rest })
   }
 
-  #checked(input: EndpointInput, where: string): ParsedEndpoint {
+  async #checked(input: EndpointInput, where: string): Promise<ParsedEndpoint> {
     const parsed = parseEndpoint(input, where)
     checkAddress(parsed.settings.url, this.#options.egress, `${where}: url`)
+    await this.#checkLimits(parsed.settings, where)
     return parsed
+  }
+
+  async #checkLimits({ concurrency, rate }: EndpointLimitsInput, where: string): Promise<void> {
+    if (concurrency == null && rate == null) return
+    checkSupport(await this.#options.env.connection.store(), where)
   }
 
   async #change(id: string, change: (endpoint: Endpoint, now: number) => Endpoint): Promise<EndpointView> {
     const { endpoint } = await this.#options.endpoints.change(id, change)
     return this.#view(endpoint)
+  }
+
+  /** More deliveries may start now. */
+  async #writeLimits(): Promise<void> {
+    const { endpoints, env } = this.#options
+    await endpoints.limits.write()
+    env.onTurn(DELIVERIES)
   }
 
   #view(endpoint: Endpoint): EndpointView {

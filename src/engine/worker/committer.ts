@@ -12,12 +12,6 @@ interface Pending {
   readonly done: (settled: Settled) => void
 }
 
-/** When a job that is returned may start. With a pass, something holds it back until then. */
-export interface Deferral {
-  readonly delayMs: number
-  readonly pass?: number
-}
-
 const BATCH_MAX = 1_000
 /** For stores in which commits do not block this process. */
 const BATCH_MAX_ALONE = 2_000
@@ -68,9 +62,9 @@ export class Committer {
   }
 
   /** Returns a job that has not started to its queue, as if it had not been claimed. */
-  handBack(held: Held, { delayMs, pass }: Deferral, onReturned: () => void): void {
+  handBack(held: Held, delayMs: number, onReturned: () => void): void {
     this.#returning.add(held)
-    this.add(handBack(this.#env, held.claimed, delayMs, pass), undefined, () => {
+    this.add(handBack(this.#env, held.claimed, delayMs), undefined, () => {
       this.#returning.delete(held)
       if (held.claimed.lane !== undefined) this.#env.onTurn(held.claimed.queue)
       onReturned()

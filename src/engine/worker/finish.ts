@@ -3,7 +3,6 @@ import { decide, type Outcome, type Transition } from '../../core/job/lifecycle.
 import type { Units } from '../../core/partition/limits.js'
 import type { Lesson } from '../../core/partition/pace.js'
 import type { Policy } from '../../core/policy/policy.js'
-import { present } from '../../core/values/present.js'
 import type { Claimed, Settled, Settlement } from '../../store/store.js'
 import type { JobDefinition } from '../client/definition.js'
 import type { Environment } from '../client/environment.js'
@@ -108,8 +107,7 @@ export function decideEnd(env: Environment, run: EndingRun, outcome: Outcome, fi
 }
 
 /** Returns a claimed job to its queue as if it had not been claimed; gives what to store for that. */
-export function handBack({ outbox, time }: Environment, claimed: Claimed, delayMs: number, pass?: number): Settlement {
+export function handBack({ outbox, time }: Environment, claimed: Claimed, delayMs: number): Settlement {
   const now = time.now()
-  const end = { kind: 'handed-back' as const, delayMs, ...present({ pass }) }
-  return outbox.attach(settlementFor(claimed, now, now, end), claimed)
+  return outbox.attach(settlementFor(claimed, now, now, { kind: 'handed-back', delayMs }), claimed)
 }

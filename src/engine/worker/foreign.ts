@@ -57,7 +57,7 @@ export class ForeignJobs {
         env.log.warn(factsOf('no-handler', claimed), 'no handler for this job, releasing it')
         news.push({ queue, name, seenAt: env.time.now() })
       }
-      committer.handBack(held, { delayMs: 0 }, onReleased)
+      committer.handBack(held, 0, onReleased)
     }
     if (news.length > 0) void this.#record(news)
   }

@@ -80,10 +80,6 @@ export class Runner {
     for (const { claimed } of this.#running) if (claimed.suspect) yield claimed
   }
 
-  *claimed(): Iterable<Claimed> {
-    for (const { claimed } of this.#running) yield claimed
-  }
-
   isRunning(attempt: Attempt): boolean {
     return this.#running.has(attempt)
   }

@@ -14,7 +14,7 @@ import { admitUntil } from '../time/until.js'
 import { within } from '../time/within.js'
 import type { RetentionLimits } from '../upkeep/retention.js'
 import { Attempt, type AttemptPort } from './attempt.js'
-import { Committer, type Deferral } from './committer.js'
+import { Committer } from './committer.js'
 import type { CustomBackoffs } from './custom-backoff.js'
 import { type ClaimTerms, Fetcher, type Held } from './fetcher.js'
 import type { WorkerRecord } from './fleet.js'
@@ -49,8 +49,6 @@ interface WorkerOptions {
   readonly settings: WorkerSettings
   readonly backoffs: CustomBackoffs
   readonly dependencies: Dependencies
-  /** Returns how to defer a job that may not start beside the running ones; undefined if it may start. */
-  readonly admit?: (claimed: Claimed, running: Iterable<Claimed>) => Deferral | undefined
   readonly onStopped: (worker: Worker) => void
   /** Jobs were started or have ended. */
   readonly onLoad?: () => void
@@ -70,7 +68,9 @@ export class Worker {
   readonly #settings: WorkerSettings
   readonly #definitions: ReadonlyMap<string, JobDefinition>
   readonly #own: readonly JobDefinition[]
-  readonly #hooks: Pick<WorkerOptions, 'admit' | 'onStopped' | 'onLoad' | 'onForeign'>
+  readonly #hooks: Pick<WorkerOptions, 'onStopped' | 'onLoad' | 'onForeign'>
+  /** Returns how long to defer a job that may not start in this worker's time. */
+  readonly #admit: ((claimed: Claimed) => number | undefined) | undefined
   readonly #startedAt: number
   readonly #counters = new Counters()
   readonly #fetcher: Fetcher
@@ -94,7 +94,8 @@ export class Worker {
     this.#own = definitions
     this.#definitions = new Map([...definitions, ...builtIns].map(definition => [definition.name, definition]))
     const timeoutOf = ({ name, timeoutMs }: Claimed): number => timeoutMs ?? this.#definitions.get(name)!.timeoutMs
-    this.#hooks = { ...admitUntil(settings.until, env.clock, timeoutOf), ...hooks }
+    this.#admit = admitUntil(settings.until, env.clock, timeoutOf)
+    this.#hooks = hooks
     this.#startedAt = env.time.now()
     this.#threads = threadsFor(definitions, { ...env, threadsMax: settings.threads ?? 1 })
     this.#committer = new Committer(env, settings.leaseMs, () => this.#pump())
@@ -324,7 +325,7 @@ export class Worker {
 
   /** Every run is the last permitted one, and nothing decides between the claim and the start whether it may start. */
   #mayBeginWithClaim(job: JobDefinition, { maxRetries, crashes, circuit, budget }: Policy): boolean {
-    const isAsked = (job.thread ?? job.batch ?? this.#hooks.admit) !== undefined || Boolean(circuit) || Boolean(budget)
+    const isAsked = (job.thread ?? job.batch ?? this.#admit) !== undefined || Boolean(circuit) || Boolean(budget)
     return maxRetries === 0 && crashes !== 'forgive' && job.delivery === 'at-least-once' && !isAsked
   }
 
@@ -359,11 +360,10 @@ export class Worker {
       this.#handBackNewer(held, unknown)
       return
     }
-    const deferral = this.#hooks.admit?.(claimed, this.#runner.claimed())
-    if (deferral) {
-      const delayMs = Math.max(1, deferral.delayMs)
-      this.#committer.handBack(held, { ...deferral, delayMs }, () => undefined)
-      this.wake(delayMs)
+    const deferMs = this.#admit?.(claimed)
+    if (deferMs !== undefined) {
+      this.#handBack(held, Math.max(1, deferMs))
+      this.wake(deferMs)
       return
     }
     const { id, policy } = this.#policyOf(claimed, definition)
@@ -384,7 +384,7 @@ export class Worker {
   }
 
   #handBack(held: Held, delayMs: number): void {
-    this.#committer.handBack(held, { delayMs }, () => {
+    this.#committer.handBack(held, delayMs, () => {
       // The job may come back to this worker. A job of a newer version is left to the other workers first.
       if (delayMs === 0) this.wake()
     })

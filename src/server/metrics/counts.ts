@@ -1,7 +1,7 @@
 import { DEATH_REASONS, RUN_STATUSES } from '../../core/job/job.js'
 import { zeros } from '../../core/values/count.js'
 import { ChronosError } from '../../core/values/error.js'
-import { DELIVERY_JOB } from '../../core/webhook/webhook.js'
+import { DELIVERY_JOB } from '../../core/webhook/delivery.js'
 import type { JobMeasured, Meter, Place, RunMeasured, TicksMeasured } from '../../engine/figures/telemetry.js'
 import { CATALOG, type MetricName } from './catalog.js'
 import { Buckets, type Sample } from './exposition.js'

@@ -3,7 +3,7 @@ import { jobView } from '../../core/job/view.js'
 import { recoverOptions, redriveView } from '../../core/redrive/redrive.js'
 import { about, anyText, named, oneOf } from '../../core/values/schema.js'
 import { object, view } from '../../core/values/shape.js'
-import { type EndpointView, endpointView, webhookInput } from '../../core/webhook/webhook.js'
+import { type EndpointView, endpointLimits, endpointView, webhookInput } from '../../core/webhook/webhook.js'
 import { paging, tenantQuery } from '../../engine/jobs/query.js'
 import { PER_JOB } from '../../engine/webhooks/endpoints.js'
 import type { Caller } from '../access/caller.js'
@@ -74,6 +74,24 @@ const replace = endpoint({
   async handle({ app, caller, params: { id }, body }): Promise<Answer> {
     await ownWebhook(app, caller, id)
     return changed(app, await app.chronos.webhooks.update(id, ownTenant(caller, body)))
+  },
+})
+
+const limit = endpoint({
+  method: 'patch',
+  path: '/webhooks/{id}/limits',
+  did: ({ id }) => `set the limits of webhook endpoint ${id}`,
+  call: 'webhooks.limit(id, ...)',
+  summary: 'Set how many deliveries a webhook endpoint gets',
+  description:
+    'null is the default; what is left out stays as it is. Deliveries beyond a limit wait and are `blocked`.',
+  role: 'operator',
+  tenants: 'own',
+  body: endpointLimits,
+  answers: ok(endpointView, 'The changed webhook endpoint'),
+  async handle({ app, caller, params: { id }, body }): Promise<Answer> {
+    await ownWebhook(app, caller, id)
+    return changed(app, await app.chronos.webhooks.limit(id, body))
   },
 })
 
@@ -208,6 +226,7 @@ export const WEBHOOKS: readonly Endpoint[] = [
   create,
   get,
   replace,
+  limit,
   remove,
   action('enable', 'Enable a webhook endpoint'),
   action('disable', 'Disable a webhook endpoint'),

@@ -1,6 +1,7 @@
 import { PRIORITY_MAX } from '../../core/job/job.js'
 import { byBytes } from '../columns.js'
 import { BACKLOG_DUE_MAX, type Backlog, type BacklogRequest } from '../store.js'
+import { isHeldBack } from './partitions.js'
 import type { MemoryTables } from './tables.js'
 
 type Draft = { -readonly [Field in keyof Backlog]: Backlog[Field] }
@@ -14,7 +15,8 @@ export function backlog(tables: MemoryTables, { exceptTag, deadMax }: BacklogReq
   }
   for (const queue of tables.queues.keys()) {
     for (let priority = 0; priority <= PRIORITY_MAX; priority++) {
-      const due = tables.line(queue, priority).due(now, BACKLOG_DUE_MAX)
+      const line = tables.line(queue, priority).due(now, BACKLOG_DUE_MAX)
+      const due = line.filter(({ job }) => tables.queues.get(queue)?.paused || !isHeldBack(tables, job, now))
       const [first, again] = [due[0], due.find(row => row.job.attempt > 0)]
       if (first) draftOf(queue).dueAt = earlier(found.get(queue)?.dueAt, first.job.runAt)
       if (again) draftOf(queue).retryDueAt = earlier(found.get(queue)?.retryDueAt, again.job.runAt)

@@ -91,7 +91,14 @@ export function isHeldBack(tables: MemoryTables, { queue: name, lane }: Job, now
   const queue = tables.queues.get(name)
   if (queue?.paused) return true
   if (lane === undefined || !queue?.limits) return false
-  return isClosed(queue.turn ?? {}, now) || isClosed(statesOf(tables, name).get(lane) ?? {}, now)
+  if (isClosed(queue.turn ?? {}, now)) return true
+  const state = statesOf(tables, name).get(lane) ?? {}
+  return isClosed(state, now) && !(state.openAt === CLOSED && isFreed(tables.lane(name, lane), queue.limits, lane))
+}
+
+/** A run has ended since the last claim looked at the partition, so the next claim starts one of its jobs. */
+function isFreed(lane: Lane, limits: QueueLimits, name: string): boolean {
+  return lane.running.size < partitionBounds(limits, name).concurrency && stoppedBy(lane, limits, name) === undefined
 }
 
 /** When the next job of a queue with limits may start, as far as it is known, and not before `earliest`. */

@@ -148,7 +148,7 @@ export function settle(tables: MemoryTables, settlement: Settlement, now: number
   if (lane !== undefined && (spent || lesson))
     tables.note({ queue, partition: lane, at: now, ...present({ spent, startedAt, lesson }) })
   if (end.kind === 'handed-back') {
-    handBack(tables, row, end, now)
+    handBack(tables, row, end.delayMs, now)
     if (row.job.state === 'cancelled') delta.ended(row.job)
   } else {
     tables.change(row, ended(row.job, settlement, end, now))
@@ -170,7 +170,6 @@ function wasSettled(tables: MemoryTables, { lease, run, end }: Settlement): bool
 }
 
 type Ended = Extract<Settlement['end'], { kind: 'ended' }>
-type HandedBack = Extract<Settlement['end'], { kind: 'handed-back' }>
 
 function ended(job: Job, { finishedAt }: Settlement, end: Ended, now: number): Job {
   const { transition, error, result, group, dependency, pass } = end
@@ -208,7 +207,7 @@ function attemptRecord(job: Job, settlement: Settlement, { transition, error, no
 }
 
 /** Undoes the claim: the job gets the state it had after its last run. */
-function handBack(tables: MemoryTables, row: HeldRow, { delayMs, pass }: HandedBack, now: number): void {
+function handBack(tables: MemoryTables, row: HeldRow, delayMs: number, now: number): void {
   const { job } = row
   const last = row.attempts.at(-1)?.record
   for (const [name, line] of row.logs) if (line.run === job.run) row.logs.delete(name)
@@ -218,7 +217,6 @@ function handBack(tables: MemoryTables, row: HeldRow, { delayMs, pass }: HandedB
   if (last?.generation !== job.generation) delete undone.firstStartedAt
   // Without a delay the job keeps its place in the queue.
   if (delayMs > 0) undone.runAt = Math.ceil(now + delayMs)
-  if (pass !== undefined) undone.pass = pass
   if (job.cancelRequested) {
     undone.state = 'cancelled'
     undone.finishedAt = now

@@ -12,7 +12,10 @@ export interface BacklogRequest {
 
 export interface Backlog {
   readonly queue: string
-  /** The due time of the oldest job that is due. */
+  /**
+   * The due time of the oldest job that is due and that no limit of its queue keeps waiting. In queues with
+   * limits, only the first `BACKLOG_DUE_MAX` due jobs of each priority are read.
+   */
   readonly dueAt?: number
   /**
    * The due time of the oldest due job that has already run, among the first `BACKLOG_DUE_MAX` due jobs of each

@@ -1,4 +1,4 @@
-import { DELIVERIES } from '../../../src/core/webhook/webhook.js'
+import { DELIVERIES } from '../../../src/core/webhook/delivery.js'
 import type { Ledger } from '../ledger.js'
 import type { Verdict } from '../verdict.js'
 import type { Joined } from './joined.js'

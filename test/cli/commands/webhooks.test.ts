@@ -39,6 +39,16 @@ describe('webhooks', () => {
     expect(stderr).toBe('1 webhook endpoint\n')
   })
 
+  it('are limited, when they are created and later', async () => {
+    const { id } = await create('--concurrency', '3', '--rate', '600/m')
+    const limit = async (...flags: string[]) => (await webhooks('limit', id, ...flags)).stdout
+    const line = `webhook endpoint ${id}: at most`
+    expect(await limit()).toBe(`${line} 3 jobs at a time, 600/m\n`)
+    expect(await limit('--concurrency', '1')).toBe(`${line} 1 job at a time, 600/m\n`)
+    expect(await limit('--concurrency', 'default', '--rate', 'default')).toBe(`${line} 10 jobs at a time\n`)
+    expect(await webhooks('limit', id, '--concurrency', '1000')).toMatchObject({ code: 2 })
+  })
+
   it('are disabled, enabled, tested and deleted', async () => {
     const { id } = await create()
     expect((await webhooks('disable', id)).stdout).toBe(`webhook endpoint ${id} is disabled\n`)

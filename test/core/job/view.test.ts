@@ -2,8 +2,11 @@ import { describe, expect, it } from 'vitest'
 import type { Job } from '../../../src/core/job/job.js'
 import { viewAttempt, viewJob } from '../../../src/core/job/view.js'
 import { blockedBy, type DependencyFacts } from '../../../src/core/job/wait-reason.js'
+import { CLOSED } from '../../../src/core/partition/turn.js'
+import type { TurnFacts } from '../../../src/core/partition/wait.js'
 import { PRESETS } from '../../../src/core/policy/presets.js'
-import { endpointKey } from '../../../src/core/webhook/webhook.js'
+import { DELIVERIES, endpointKey } from '../../../src/core/webhook/delivery.js'
+import { deliveryLimits } from '../../../src/core/webhook/webhook.js'
 
 const NOW = Date.UTC(2026, 10, 15, 21)
 
@@ -33,6 +36,14 @@ const job: Job = {
 const dependency = (state: DependencyFacts['state'], more: Partial<DependencyFacts> = {}) => ({
   dependency: { key: 'api', state, ...more },
 })
+
+/** Ten deliveries to the endpoint `e1` run. */
+const fullEndpoint: TurnFacts = {
+  queue: DELIVERIES,
+  limits: { partitions: deliveryLimits([]), from: 'code' },
+  queueState: {},
+  partition: { name: endpointKey('e1'), running: 10, state: { openAt: CLOSED } },
+}
 
 describe('viewJob', () => {
   it('shows a new job as users see it', () => {
@@ -106,7 +117,7 @@ describe('viewJob', () => {
     ['a job with a slot after a ramp', { pass: 1 }, dependency('closed'), 'circuit-ramping'],
     ['a throttled job', { pass: 1 }, dependency('closed', { notBefore: NOW + 1 }), 'not-before'],
     ['a retry over its budget', { pass: 0, attempt: 1 }, dependency('closed', { hasBudget: true }), 'budget'],
-    ['a delivery to a busy endpoint', { pass: 1, dependency: endpointKey('e1') }, {}, 'limit'],
+    ['a delivery to a busy endpoint', { runAt: NOW, lane: endpointKey('e1') }, { turn: fullEndpoint }, 'limit'],
     ['a later job whose circuit is open', {}, dependency('open'), undefined],
     ['a due job whose circuit is open', { runAt: NOW }, dependency('open'), undefined],
     ['a running job', { state: 'running', pass: 1 }, dependency('open'), undefined],

@@ -121,15 +121,26 @@ describe('the partition of a job', () => {
     [{ partition: 'p', tenantId: 't' }, 'p'],
     [{ tenantId: 't' }, 't'],
     [{}, ''],
+    [{ dependency: 'webhook:wh_1', tenantId: 't' }, 't'],
+    [{ queue: 'chronos:deliveries', dependency: 'webhook:wh_1', tenantId: 't' }, 'webhook:wh_1'],
+    [
+      { queue: 'chronos:deliveries', dependency: 'webhook:https://a.example', tenantId: 't' },
+      'webhook:https://a.example t',
+    ],
+    [{ queue: 'chronos:deliveries', dependency: 'webhook:https://a.example' }, 'webhook:https://a.example'],
+    [{ queue: 'chronos:deliveries', partition: 'chronos:alert/ops' }, 'chronos:alert/ops'],
   ])('is, for %j, "%s"', (job, name) => {
-    expect(partitionOf(job)).toBe(name)
+    expect(partitionOf({ queue: 'q', ...job })).toBe(name)
   })
 
   it('is shortened if it is too long for an index, and stays distinct', () => {
     const long = 'x'.repeat(5_000)
-    const [one, two] = [partitionOf({ tenantId: `${long}1` }), partitionOf({ tenantId: `${long}2` })]
+    const [one, two] = [
+      partitionOf({ queue: 'q', tenantId: `${long}1` }),
+      partitionOf({ queue: 'q', tenantId: `${long}2` }),
+    ]
     expect(one.length).toBeLessThanOrEqual(200)
     expect(one).not.toBe(two)
-    expect(partitionOf({ tenantId: `${long}1` })).toBe(one)
+    expect(partitionOf({ queue: 'q', tenantId: `${long}1` })).toBe(one)
   })
 })

@@ -286,6 +286,16 @@ describe.each(STORES)('the rule on %s', (_, open) => {
     expect(world.told.at(-1)).toMatchObject({ labels: { queue: 'held' } })
   })
 
+  it('queue-latency does not fire for jobs that wait for a limit', async () => {
+    await using world = new World(open)
+    const chronos = world.start()
+    await chronos.queues.set('payments', { partitions: { rate: '1/h', burst: 1 } })
+    await chronos.enqueueMany(work, [{ fails: 0 }, { fails: 0 }], { partition: 'acme' })
+    await world.advance('20m')
+    expect((await chronos.jobs.list({ phase: 'blocked' })).data).toMatchObject([{ blockedBy: 'rate' }])
+    expect(world.heard()).toEqual([])
+  })
+
   it('retries-late fires when a retry is due and no worker takes it', async () => {
     await using world = new World(open)
     const first = world.start()

@@ -1,7 +1,7 @@
 import { Webhook } from 'standardwebhooks'
 import { describe, expect, test } from 'vitest'
 import { fixed } from '../../../src/core/policy/builders.js'
-import { DELIVERIES } from '../../../src/core/webhook/webhook.js'
+import { DELIVERIES } from '../../../src/core/webhook/delivery.js'
 import { defineJob } from '../../../src/engine/client/definition.js'
 import { verifyWebhook } from '../../../src/engine/webhooks/signature.js'
 import { STORES } from '../../support/stores.js'

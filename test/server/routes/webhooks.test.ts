@@ -28,6 +28,13 @@ describe('webhooks', () => {
     const put = await t.api('PUT', path, { ...HOOK, events: ['job.dead'] })
     expect([put.status, put.body]).toMatchObject([200, { events: ['job.dead'] }])
     expect(put.body).not.toHaveProperty('queues')
+    const limited = await t.api('PATCH', `${path}/limits`, { concurrency: 3, rate: '5/s' })
+    expect([limited.status, limited.body]).toMatchObject([200, { concurrency: 3, rate: '5/s', events: ['job.dead'] }])
+    expect((await t.api('PATCH', `${path}/limits`, { rate: null })).body).toMatchObject({ concurrency: 3 })
+    expect((await t.api('PATCH', `${path}/limits`, { concurrency: 0 })).status).toBe(422)
+    expect((await t.api('GET', '/queues/chronos:deliveries')).body).toMatchObject({
+      limits: { partitions: { concurrency: 10, override: { [`webhook:${made.body.id}`]: { concurrency: 3 } } } },
+    })
     expect((await t.api('POST', `${path}/disable`)).body).toMatchObject({
       state: 'disabled',
       disabledReason: 'by-hand',

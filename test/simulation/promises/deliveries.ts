@@ -1,5 +1,5 @@
 import type { Job } from '../../../src/core/job/job.js'
-import { DELIVERIES } from '../../../src/core/webhook/webhook.js'
+import { DELIVERIES } from '../../../src/core/webhook/delivery.js'
 import type { End } from '../ledger.js'
 import type { EndpointPlan } from '../world/features.js'
 import type { World } from '../world/world.js'

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { DELIVERIES } from '../../../src/core/webhook/webhook.js'
+import { DELIVERIES } from '../../../src/core/webhook/delivery.js'
 import type { Page, PageRequest, Store } from '../../../src/store/store.js'
 import type { Process } from '../world/process.js'
 import type { World } from '../world/world.js'

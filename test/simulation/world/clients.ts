@@ -1,6 +1,6 @@
 import type { Job } from '../../../src/core/job/job.js'
 import { ChronosError } from '../../../src/core/values/error.js'
-import { DELIVERIES } from '../../../src/core/webhook/webhook.js'
+import { DELIVERIES } from '../../../src/core/webhook/delivery.js'
 import type { Chronos } from '../../../src/engine/client/chronos.js'
 import type { EnqueueOptions } from '../../../src/engine/client/enqueuer.js'
 import type { Coverage } from '../coverage.js'

@@ -1,13 +1,33 @@
 import type { Command } from 'commander'
+import { limitWords } from '../../../core/partition/words.js'
 import { present } from '../../../core/values/present.js'
-import type { EndpointView } from '../../../core/webhook/webhook.js'
+import type { Rate } from '../../../core/values/rate.js'
+import { ENDPOINT_CONCURRENCY, type EndpointView } from '../../../core/webhook/webhook.js'
 import type { RecoverOptions } from '../../../engine/webhooks/webhooks.js'
-import { addPageOptions, collect, rate, time } from '../../argument.js'
+import { addPageOptions, collect, rate, time, wholeNumber } from '../../argument.js'
 import { acting, type CommandSpec, listing } from '../../command.js'
 import { many } from '../../output/show.js'
 import { oneLine } from '../../output/width.js'
 
 const stateLine = ({ id, state }: EndpointView): string => `webhook endpoint ${oneLine(id)} is ${state}`
+
+const limitLine = ({ id, concurrency = ENDPOINT_CONCURRENCY, rate }: EndpointView): string =>
+  `webhook endpoint ${oneLine(id)}: ${limitWords(present({ concurrency, rate }))}`
+
+const DEFAULT = 'default'
+
+const orDefault =
+  <T>(parse: (text: string) => T) =>
+  (text: string): T | typeof DEFAULT =>
+    text === DEFAULT ? text : parse(text)
+
+/** null stands for the default. */
+const given = <T>(value: T | typeof DEFAULT | undefined): T | null | undefined => (value === DEFAULT ? null : value)
+
+interface LimitFlags {
+  readonly concurrency?: number | typeof DEFAULT
+  readonly rate?: Rate | typeof DEFAULT
+}
 
 const ID = ['<id>', 'id of the webhook endpoint'] as const
 
@@ -23,6 +43,8 @@ const create: CommandSpec = {
       .option('--name <name>', 'only jobs with this name; repeatable', collect)
       .option('--tenant <id>', 'only events of this tenant')
       .option('--retry <policy>', 'name of a preset, or a policy as JSON (default: retry after 30s, 60s and 120s)')
+      .option('--concurrency <number>', 'deliveries at the same time, over all processes (default: 10)', wholeNumber)
+      .option('--rate <rate>', 'maximum rate of deliveries: 20/s, 600/m (default: no limit)', rate)
       .option('--secret-file <path>', 'sign with the secret in this file, whsec_… (default: a new one)'),
   examples: `
 chronos webhooks create https://example.com/hook --event job.dead
@@ -67,6 +89,25 @@ const changing: readonly CommandSpec[] = [
       text: delivery => delivery.id,
       note: () => 'a running worker sends it',
     }),
+  },
+  {
+    name: 'limit',
+    summary: 'set how many deliveries an endpoint gets',
+    details: 'The limits hold over all processes, at once. What is not given stays as it is.',
+    arguments: [ID],
+    options: command =>
+      command
+        .option('--concurrency <number>', 'deliveries at the same time, or `default` (10)', orDefault(wholeNumber))
+        .option('--rate <rate>', 'maximum rate: 20/s, 600/m, or `default` (no limit)', orDefault(rate)),
+    examples: `
+chronos webhooks limit ID --concurrency 2
+chronos webhooks limit ID --rate 600/m
+chronos webhooks limit ID --concurrency default --rate default`,
+    run: acting(
+      ({ webhooks }, id: string, { concurrency, rate }: LimitFlags) =>
+        webhooks.limit(id, present({ concurrency: given(concurrency), rate: given(rate) })),
+      { text: limitLine },
+    ),
   },
   {
     name: 'enable',

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import type { JobView } from '../../../core/job/view.js'
 import { present } from '../../../core/values/present.js'
+import type { Rate } from '../../../core/values/rate.js'
 import type { EndpointView, WebhookEvent } from '../../../core/webhook/webhook.js'
 import { act } from '../../act.js'
 import type { BackendOptions } from '../../backend/store-address.js'
@@ -74,6 +75,8 @@ interface CreateFlags extends BackendOptions {
   readonly name?: readonly string[]
   readonly tenant?: string
   readonly retry?: string
+  readonly concurrency?: number
+  readonly rate?: Rate
   readonly secretFile?: string
 }
 
@@ -87,7 +90,7 @@ async function secretIn(path: string): Promise<string> {
 
 /** Works on a new store. */
 export async function createWebhook(url: string, flags: CreateFlags, io: Io): Promise<void> {
-  const { event, queue, name, tenant, retry, secretFile } = flags
+  const { event, queue, name, tenant, retry, concurrency, rate, secretFile } = flags
   const input = present({
     url,
     // The engine checks their names.
@@ -96,6 +99,8 @@ export async function createWebhook(url: string, flags: CreateFlags, io: Io): Pr
     names: name,
     tenantId: tenant,
     retry: retry === undefined ? undefined : readPolicy(retry, '--retry'),
+    concurrency,
+    rate,
     secret: secretFile === undefined ? undefined : await secretIn(secretFile),
   })
   return act(flags, io, ({ webhooks }) => webhooks.create(input), {

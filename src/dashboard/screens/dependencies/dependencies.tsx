@@ -1,4 +1,4 @@
-import { endpointKey, isEndpointKey } from '../../../core/webhook/webhook.js'
+import { endpointKey, isEndpointKey } from '../../../core/webhook/delivery.js'
 import type { CircuitView } from '../../../engine/dependencies/circuits.js'
 import { CircuitStrip } from '../../charts/circuit-strip.js'
 import { act } from '../../data/actions.js'

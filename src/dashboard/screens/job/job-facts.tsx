@@ -1,5 +1,5 @@
 import type { JobView } from '../../../core/job/view.js'
-import { DELIVERIES, endpointKey, isEndpointKey } from '../../../core/webhook/webhook.js'
+import { DELIVERIES, endpointKey, isEndpointKey } from '../../../core/webhook/delivery.js'
 import { count, duration, shortId } from '../../data/format.js'
 import { isTenant } from '../../data/session.js'
 import { Tags } from '../../parts/badge.js'

@@ -28,6 +28,8 @@ export function WebhookEditor({ webhook, onClose, after }: WebhookEditorProps) {
     names: webhook?.names?.join(', ') ?? '',
     tenantId: webhook?.tenantId ?? '',
     retry: webhook?.retry ? 'own' : '',
+    concurrency: String(webhook?.concurrency ?? ''),
+    rate: String(webhook?.rate ?? ''),
   })
   const events = useSignal<ReadonlySet<WebhookEvent>>(new Set(webhook?.events ?? ['job.dead']))
   const form = formOf(webhookInput, draft, {
@@ -58,6 +60,8 @@ export function WebhookEditor({ webhook, onClose, after }: WebhookEditorProps) {
           'queues',
           'names',
           { name: 'retry', options: policiesFor(webhook?.retry) },
+          'concurrency',
+          'rate',
           !isTenant.value && 'tenantId',
         ]}
       />

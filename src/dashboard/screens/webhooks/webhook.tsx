@@ -1,6 +1,9 @@
+import { limitWords } from '../../../core/partition/words.js'
 import { mergePolicies } from '../../../core/policy/policy.js'
 import { PRESETS } from '../../../core/policy/presets.js'
-import { type EndpointView, endpointKey, FAILING_MAX_MS } from '../../../core/webhook/webhook.js'
+import { present } from '../../../core/values/present.js'
+import { endpointKey } from '../../../core/webhook/delivery.js'
+import { ENDPOINT_CONCURRENCY, type EndpointView, FAILING_MAX_MS } from '../../../core/webhook/webhook.js'
 import * as api from '../../data/api.js'
 import { now } from '../../data/clock.js'
 import { age, count, percent } from '../../data/format.js'
@@ -180,7 +183,7 @@ function Deliveries({ id }: { readonly id: string }) {
 }
 
 function About({ webhook }: { readonly webhook: EndpointView }) {
-  const { id, events, queues, names, tenantId, retry, secrets, createdAt, updatedAt } = webhook
+  const { id, events, queues, names, tenantId, retry, concurrency, rate, secrets, createdAt, updatedAt } = webhook
   const [newest, ...older] = secrets
   return (
     <Panel title="Configuration">
@@ -191,6 +194,7 @@ function About({ webhook }: { readonly webhook: EndpointView }) {
           ['Job names', names?.join(', ')],
           ['Tenant', tenantId],
           ['Retries', policyWords(retry ? mergePolicies(retry, PRESETS.webhook) : PRESETS.webhook)],
+          ['Limit', limitWords(present({ concurrency: concurrency ?? ENDPOINT_CONCURRENCY, rate }))],
           [
             'Secret',
             <>

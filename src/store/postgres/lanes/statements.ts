@@ -1,3 +1,4 @@
+import { DELIVERIES } from '../../../core/webhook/delivery.js'
 import { FACT_COLUMNS } from '../rows.js'
 import { START } from '../writes/claim.js'
 import { noteLanes } from './notes.js'
@@ -21,13 +22,16 @@ const unsorted = (columns: string, more: string): string => `
   SELECT ${columns} FROM @jobs
   WHERE state = 'waiting' AND lane IS NULL AND queue = q.name ${more}`
 
-/** Jobs that were enqueued without a lane, or before the queue had limits, get their lane; `$2` is the most per queue. */
+/**
+ * Jobs that were enqueued without a lane, or before the queue had limits, get their lane; `$2` is the most per queue.
+ * Deliveries are left to `sortRest`, because their partition is not a column.
+ */
 export const SORT = `
   WITH found AS MATERIALIZED (
     SELECT line.spot FROM @queues q, LATERAL (
       ${unsorted('ctid AS spot', `AND octet_length(${OWN_LANE}) <= ${NAME_BYTES_MAX}`)} LIMIT $2 FOR UPDATE SKIP LOCKED
     ) AS line
-    WHERE q.name = ANY ($1::text[]) AND q.limits IS NOT NULL AND NOT q.paused
+    WHERE q.name = ANY ($1::text[]) AND q.name <> '${DELIVERIES}' AND q.limits IS NOT NULL AND NOT q.paused
   ),
   sorted AS (
     UPDATE @jobs SET lane = ${OWN_LANE} WHERE ctid = ANY (ARRAY(SELECT spot FROM found)) RETURNING queue, lane
@@ -36,7 +40,7 @@ export const SORT = `
 
 export const FIND_UNSORTED = `
   SELECT line.* FROM @queues q, LATERAL (
-    ${unsorted('id, queue, partition, tenant_id', '')} LIMIT $2 FOR UPDATE SKIP LOCKED
+    ${unsorted('id, queue, partition, dependency, tenant_id', '')} LIMIT $2 FOR UPDATE SKIP LOCKED
   ) AS line
   WHERE q.name = ANY ($1::text[]) AND q.limits IS NOT NULL`
 

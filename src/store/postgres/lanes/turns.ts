@@ -344,15 +344,22 @@ function nextTurn(rows: readonly sql.NextRow[], now: number, hasTaken: boolean):
 
 // ---------------------------------------------------------------- sorting
 
-type UnsortedRow = [id: string, queue: string, partition: string | null, tenantId: string | null]
+type UnsortedRow = [
+  id: string,
+  queue: string,
+  partition: string | null,
+  dependency: string | null,
+  tenantId: string | null,
+]
 
-/** Sorts jobs that `SORT` has left: very many, or those with long names. */
+/** Sorts jobs that `SORT` has left: very many, those with long names, and deliveries. */
 async function sortRest(db: Database, queues: readonly string[]): Promise<void> {
   await db.transaction('control', async ask => {
     const rows = await ask<UnsortedRow>(sql.FIND_UNSORTED, texts(queues), SORT_MAX)
-    const lanes = rows.map(([, , partition, tenantId]) =>
-      partitionOf(present({ partition: read(partition), tenantId: read(tenantId) })),
-    )
+    const lanes = rows.map(([, queue, partition, dependency, tenantId]) => {
+      const given = { partition: read(partition), dependency: read(dependency), tenantId: read(tenantId) }
+      return partitionOf({ queue: fromText(queue), ...present(given) })
+    })
     if (rows.length > 0) await ask(sql.SET_LANES, ids(rows.map(([id]) => id)), texts(lanes))
   })
 }

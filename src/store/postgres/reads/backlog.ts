@@ -2,12 +2,15 @@ import { present } from '../../../core/values/present.js'
 import { byBytes, fromText, tagLine } from '../../columns.js'
 import { BACKLOG_DUE_MAX, type Backlog, type BacklogRequest } from '../../store.js'
 import type { Database } from '../connection/pool.js'
-import { nextLevel, ofBoth } from './both-indexes.js'
+import { isLimited, nextLevel, ofBoth } from './both-indexes.js'
 
 const DUE_LINE = `j.queue = level.queue AND j.priority = level.priority AND j.run_at <= clock.now
   AND (j.deadline IS NULL OR j.deadline > clock.now)`
 
-/** Walks the index from one queue and priority with waiting jobs to the next, and reads only the due jobs of each. */
+/**
+ * Walks the index from one queue and priority with waiting jobs to the next, and reads only the due jobs of each. A job
+ * that waits for a limit could not start, so it is not late.
+ */
 const DUE = `
   WITH RECURSIVE clock AS MATERIALIZED (SELECT @now_ms() AS now),
   level AS (
@@ -19,8 +22,9 @@ const DUE = `
   )
   SELECT level.queue, min(line.run_at), min(line.run_at) FILTER (WHERE line.attempt > 0)
   FROM clock, level, LATERAL (
-    ${ofBoth('run_at, attempt', DUE_LINE, 'run_at', String(BACKLOG_DUE_MAX))}
+    ${ofBoth('run_at, attempt, lane', DUE_LINE, 'run_at', String(BACKLOG_DUE_MAX))}
   ) AS line
+  WHERE NOT ${isLimited('level.queue', 'line.lane', 'clock.now')}
   GROUP BY level.queue`
 
 const DEAD = `

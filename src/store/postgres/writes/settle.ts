@@ -88,15 +88,15 @@ const END_IN_LANES = endText(`, noted AS (${noteEnded('ended', 24)})`)
 const handBackText = (notes: string): string => `
   WITH clock AS MATERIALIZED (SELECT @now_ms() AS now),
   given AS MATERIALIZED (
-    SELECT * FROM unnest($1::uuid[], $2::text[], $3::float8[], $4::integer[], $5::bigint[])
-      AS given (id, token, delay_ms, expired_run, pass)
+    SELECT * FROM unnest($1::uuid[], $2::text[], $3::float8[], $4::integer[])
+      AS given (id, token, delay_ms, expired_run)
   ),
   undone AS (
     UPDATE @jobs j SET
       state = CASE WHEN j.cancel_requested THEN 'cancelled' ELSE 'waiting' END,
       finished_at = CASE WHEN j.cancel_requested THEN clock.now END,
       run_at = CASE WHEN given.delay_ms > 0 THEN ceil(clock.now + given.delay_ms)::bigint ELSE j.run_at END,
-      pass = CASE WHEN NOT j.cancel_requested THEN coalesce(given.pass, j.pass) END,
+      pass = CASE WHEN NOT j.cancel_requested THEN j.pass END,
       run = j.run - 1, attempt = j.attempt - 1, begun = false, token = NULL,
       started_at = (SELECT a.started_at FROM @attempts a WHERE a.job = j.pk ORDER BY a.run DESC LIMIT 1),
       first_started_at = CASE j.generation
@@ -286,7 +286,6 @@ function handBackStatement(entries: readonly Entry[]): Statement {
     texts(all.map(({ lease }) => lease.token)),
     numbers(all.map(({ end }) => end.delayMs)),
     numbers(all.map(({ onlyIfExpired, run }) => (onlyIfExpired ? run : null))),
-    numbers(all.map(({ end }) => end.pass)),
   ]
   const notes = noteValues(all)
   return notes ? { sql: HAND_BACK_IN_LANES, values: [...values, ...notes] } : { sql: HAND_BACK, values }

@@ -1,7 +1,7 @@
 import { present } from '../../../core/values/present.js'
 import { byBytes, fromText, tagLine } from '../../columns.js'
 import { BACKLOG_DUE_MAX, type Backlog, type BacklogRequest } from '../../store.js'
-import type { Line as Index } from '../rows.js'
+import { type Line as Index, isClosed, LANES } from '../rows.js'
 import { indexesOf, linesAfter, START } from './lines.js'
 import type { Steps } from './search.js'
 
@@ -11,10 +11,18 @@ const dueJobs = (index: Index): string => `
   AND run_at <= ?3 AND (deadline IS NULL OR deadline > ?3) ORDER BY run_at LIMIT`
 /** The number of lines that one statement reads, which blocks the process for a few milliseconds. */
 const LINES_AT_ONCE = 1_000
-const dueIn = (index: Index): string => `${linesAfter(index, LINES_AT_ONCE)}
-  SELECT line.queue, line.priority, (SELECT run_at ${dueJobs(index)} 1),
-    (SELECT min(run_at) FROM (SELECT run_at, attempt ${dueJobs(index)} ${BACKLOG_DUE_MAX}) WHERE attempt > 0)
-  FROM line`
+/** A job that waits for a limit could not start, so it is not late. */
+function firstOf(index: Index, condition: string): string {
+  const held = index === LANES ? isClosed('?3') : 'false'
+  return `(SELECT min(run_at) FROM (
+      SELECT run_at, attempt, ${held} AS held ${dueJobs(index)} ${BACKLOG_DUE_MAX}) WHERE NOT held AND ${condition})`
+}
+
+const dueIn = (index: Index): string => {
+  const first = index === LANES ? firstOf(index, 'true') : `(SELECT run_at ${dueJobs(index)} 1)`
+  return `${linesAfter(index, LINES_AT_ONCE)}
+  SELECT line.queue, line.priority, ${first}, ${firstOf(index, 'attempt > 0')} FROM line`
+}
 type DueRow = [queue: string, priority: number, dueAt: number | null, again: number | null]
 
 const DEAD = `

@@ -1,5 +1,6 @@
 import { partitionOf } from '../../../core/partition/limits.js'
 import { CLOSED, type PartitionNote } from '../../../core/partition/turn.js'
+import { present } from '../../../core/values/present.js'
 import { fromText, toText } from '../../columns.js'
 import type { Connection } from '../file/connection.js'
 import { LANE, LANES, PLAIN } from '../rows.js'
@@ -117,8 +118,14 @@ function writeLanes(db: Connection, sql: string, queue: string, at: number, lane
 /** The number of jobs that one transaction sorts, which takes some milliseconds. */
 const SORTED_MAX = 2_000
 
-type UnsortedRow = [pk: number, partition: string | null, tenantId: string | null, runAt: number]
-const UNSORTED = `SELECT pk, partition, tenant_id, run_at FROM jobs`
+type UnsortedRow = [
+  pk: number,
+  runAt: number,
+  partition: string | null,
+  dependency: string | null,
+  tenantId: string | null,
+]
+const UNSORTED = `SELECT pk, run_at, partition, dependency, tenant_id FROM jobs`
 const UNSORTED_WAITING = `${UNSORTED} ${PLAIN} AND queue = ? LIMIT ?`
 const UNSORTED_RUNNING = `${UNSORTED} INDEXED BY jobs_running WHERE state = 'running' AND queue = ? AND lane IS NULL`
 const SORT = 'UPDATE jobs SET lane = ? WHERE pk IN (SELECT value FROM json_each(?))'
@@ -130,23 +137,23 @@ const SORT = 'UPDATE jobs SET lane = ? WHERE pk IN (SELECT value FROM json_each(
 export function sortWaiting(db: Connection, queue: string, now: number): boolean {
   const rows = db.all<UnsortedRow>(UNSORTED_WAITING, queue, SORTED_MAX)
   const draft = new LaneDraft()
-  for (const [lane, some] of sort(db, rows))
-    draft.arrive(fromText(queue), lane, Math.min(...some.map(([, , , runAt]) => runAt)))
+  for (const [lane, some] of sort(db, queue, rows))
+    draft.arrive(fromText(queue), lane, Math.min(...some.map(([, runAt]) => runAt)))
   if (rows.length > 0) draft.write(db, now)
   return rows.length < SORTED_MAX
 }
 
 /** Gives lanes to the running jobs of a queue, so that its limits count them. */
 export function sortRunning(db: Connection, queue: string): void {
-  sort(db, db.all<UnsortedRow>(UNSORTED_RUNNING, queue))
+  sort(db, queue, db.all<UnsortedRow>(UNSORTED_RUNNING, queue))
 }
 
-function sort(db: Connection, rows: readonly UnsortedRow[]): Map<string, UnsortedRow[]> {
+function sort(db: Connection, queue: string, rows: readonly UnsortedRow[]): Map<string, UnsortedRow[]> {
   const byLane = new Map<string, UnsortedRow[]>()
   for (const row of rows) {
-    const [, partition, tenantId] = row
-    const name = partition ?? tenantId
-    const lane = partitionOf(name === null ? {} : { partition: fromText(name) })
+    const [, , partition, dependency, tenantId] = row
+    const given = { partition: textOf(partition), dependency: textOf(dependency), tenantId: textOf(tenantId) }
+    const lane = partitionOf({ queue: fromText(queue), ...present(given) })
     const some = byLane.get(lane)
     if (some) some.push(row)
     else byLane.set(lane, [row])
@@ -154,6 +161,8 @@ function sort(db: Connection, rows: readonly UnsortedRow[]): Map<string, Unsorte
   for (const [lane, some] of byLane) db.run(SORT, toText(lane), JSON.stringify(some.map(([pk]) => pk)))
   return byLane
 }
+
+const textOf = (value: string | null): string | undefined => (value === null ? undefined : fromText(value))
 
 const LEAVE_LANES = `
   UPDATE jobs SET lane = NULL WHERE pk IN (SELECT pk FROM jobs ${LANES} AND queue = ? LIMIT ?)`

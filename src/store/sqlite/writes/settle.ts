@@ -64,7 +64,7 @@ const HAND_BACK = `
   UPDATE jobs SET
     state = iif(cancel_requested, 'cancelled', 'waiting'),
     finished_at = iif(cancel_requested, ?, NULL),
-    run_at = ifnull(?, run_at), pass = ifnull(?, pass), run = run - 1, attempt = attempt - 1, begun = 0,
+    run_at = ifnull(?, run_at), run = run - 1, attempt = attempt - 1, begun = 0,
     started_at = (SELECT a.started_at FROM attempts a WHERE a.job = pk ORDER BY a.run DESC LIMIT 1),
     first_started_at = iif(
       (SELECT a.generation FROM attempts a WHERE a.job = pk ORDER BY a.run DESC LIMIT 1) = generation,
@@ -276,7 +276,7 @@ function handBack(
   delta: DeltaDraft,
 ): Settled {
   const runAt = end.delayMs > 0 ? Math.ceil(now + end.delayMs) : null
-  const row = db.get<[JobState, number, number]>(HAND_BACK, now, runAt, end.pass ?? null, ...fence)
+  const row = db.get<[JobState, number, number]>(HAND_BACK, now, runAt, ...fence)
   if (!row) return { status: 'lost' }
   const [state, at, run] = row
   if (state === 'cancelled') delta.ended({ id: lease.id, queue, name, state })

@@ -108,16 +108,6 @@ export function dependencyCases(bench: Bench, { describe, expect, it }: Suite): 
       expect(await bench.get(job.id)).toMatchObject({ pass: 7 })
     })
 
-    it('are given to a job that is released until its turn', async () => {
-      const job = await bench.running({ dependency: DEPENDENCY })
-      await bench.settle(job, { ...handedBack(60_000), pass: 7 })
-      expect(await bench.get(job.id)).toMatchObject({ state: 'waiting', run: 0, pass: 7 })
-      expect((await bench.store.count({ phase: 'blocked' }, 10)).value).toBe(1)
-      bench.clock.advance(60_000)
-      await bench.settle(await bench.claimOne(), succeeded())
-      expect(await bench.get(job.id)).not.toHaveProperty('pass')
-    })
-
     it('are removed by a redrive', async () => {
       const id = await bench.add({ dependency: DEPENDENCY })
       await bench.store.defer({ dependency: DEPENDENCY, from: { dueWithinMs: 0 }, delaysMs: [0], pass: 1 })

@@ -36,6 +36,26 @@ export function backlogCases(bench: Bench, { describe, expect, it }: Suite): voi
       expect(await backlog()).toEqual([{ queue: 'default', dead: 0, dueAt: from, retryDueAt: from + 1_000 }])
     })
 
+    it('leaves out jobs that wait for a limit, until they could start', async () => {
+      if (!bench.store.partitions) return
+      await bench.store.setQueue('default', { limits: { partitions: { concurrency: 1 }, from: 'operator' } })
+      const from = bench.now()
+      for (let count = 0; count < 3; count++) await bench.add({ partition: 'a' })
+      const [running] = (await bench.store.claim(bench.request())).jobs
+      bench.clock.advance(60_000)
+      const phases = async () => {
+        const count = async (phase: 'blocked' | 'queued') => (await bench.store.count({ phase }, 10)).value
+        const [census] = await bench.store.census({ cap: 10 })
+        return [await count('blocked'), await count('queued'), census?.blocked.value, census?.queued.value]
+      }
+      expect(await backlog()).toEqual([])
+      expect(await phases()).toEqual([2, 0, 2, 0])
+      await bench.store.settle([bench.settlement(running!, succeeded(), { lane: 'a' })])
+      // No claim has looked at the partition since the run ended.
+      expect(await backlog()).toEqual([{ queue: 'default', dead: 0, dueAt: from }])
+      expect(await phases()).toEqual([0, 2, 0, 2])
+    })
+
     it('leaves out jobs whose deadline has passed', async () => {
       await bench.add({ deadline: { delayMs: 1_000 } })
       bench.clock.advance(1_000)

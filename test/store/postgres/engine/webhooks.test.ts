@@ -1,5 +1,6 @@
 import pg from 'pg'
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { DELIVERIES, endpointKey } from '../../../../src/core/webhook/delivery.js'
 import { type Chronos, createChronos, defineJob, verifyWebhook } from '../../../../src/index.js'
 import { postgres } from '../../../../src/postgres.js'
 import { type Postbox, postbox } from '../../../engine/webhooks/postbox.js'
@@ -78,5 +79,33 @@ describe('webhooks on PostgreSQL', () => {
       data: { jobId: id, attempt: 2, result: 2 },
     })
     expect((await chronos.webhooks.deliveries(webhookId)).data).toHaveLength(1)
+  })
+
+  it('hold the limit of an endpoint over two processes, also for deliveries without a lane', async () => {
+    const job = defineJob({ name: 'a', run: async (_: null) => 'done' })
+    const url = await postgresUrl()
+    const schema = freshSchema()
+    const processes = [1, 2].map(() =>
+      createChronos({ store: postgres(`${url}?schema=${schema}`), log: false, egress: { allow: ['loopback'] } }),
+    )
+    const one = processes[0]!
+    const { id } = await one.webhooks.create({ url: box.url, events: ['job.succeeded'], concurrency: 2 })
+    // As a process of an earlier version enqueues them.
+    await one.queues.set(DELIVERIES, { limit: null, partitions: null })
+    for (let count = 0; count < 20; count++) await one.webhooks.test(id)
+    const unsorted = `SELECT 1 FROM ${schema}.jobs WHERE queue = '${DELIVERIES}' AND lane IS NULL`
+    expect((await pool.query(unsorted)).rowCount).toBe(20)
+    let most = 0
+    box.answer = () => 200
+    const held = `SELECT count(*)::int AS count FROM ${schema}.jobs WHERE queue = '${DELIVERIES}' AND state = 'running'`
+    for (const chronos of processes) chronos.work([job], { signals: false })
+    while (box.heard.length < 20) {
+      const { rows } = await pool.query<{ count: number }>(held)
+      most = Math.max(most, rows[0]!.count)
+    }
+    expect(most).toBeLessThanOrEqual(2)
+    const { rows } = await pool.query(`SELECT DISTINCT lane FROM ${schema}.jobs WHERE queue = '${DELIVERIES}'`)
+    expect(rows).toEqual([{ lane: endpointKey(id) }])
+    await Promise.all(processes.map(each => each.close()))
   })
 })

@@ -1,0 +1,25 @@
+import { describe, expect, it } from 'vitest'
+import type { PartitionLimits } from '../../../src/core/partition/limits.js'
+import { CLOSED } from '../../../src/core/partition/turn.js'
+import { type PartitionFacts, turnWait } from '../../../src/core/partition/wait.js'
+
+const NOW = 1_000
+
+describe('a job of a partition that was full when a claim last looked at it', () => {
+  const because = (partitions: PartitionLimits, facts: Partial<PartitionFacts>) => {
+    const partition = { name: 'a', running: 0, state: { openAt: CLOSED }, ...facts }
+    const limits = { partitions, from: 'code' } as const
+    return turnWait({ queue: 'q', limits, queueState: {}, partition }, undefined, NOW)?.because
+  }
+
+  it.each([
+    ['waits for the limit while it is full', { concurrency: 2 }, { running: 2 }, 'limit'],
+    ['may start when a run has ended since', { concurrency: 2 }, { running: 1 }, undefined],
+    ['waits for an earlier job', { order: 'fifo' }, { running: 1 }, 'order'],
+    ['may start when the earlier job has ended', { order: 'fifo' }, { running: 0 }, undefined],
+    ['waits for a dead letter', { order: 'fifo', onDead: 'stop' }, { stoppedBy: 'dead' }, 'stopped'],
+    ['waits for the rate', { rate: '1/h' }, { state: { openAt: NOW + 5, clocks: { '': NOW + 3_600_005 } } }, 'rate'],
+  ] as const)('%s', (_, partitions, facts, code) => {
+    expect(because(partitions, facts)).toBe(code)
+  })
+})
