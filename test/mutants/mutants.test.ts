@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { ROOT } from '../simulation/children.js'
 import { FIRST_SEED_OF, MOOD_EVERY } from '../simulation/world/plan.js'
+import { postgresUrl } from '../support/postgres.js'
 import type { Mutant } from './mutant.js'
 import { MUTANTS } from './mutants.js'
 
@@ -51,6 +52,7 @@ async function tryAll(tasks: readonly Task[]): Promise<Verdict[]> {
   const hunter = async (): Promise<void> => {
     const child = fork(fileURLToPath(new URL('child.js', import.meta.url)), {
       execArgv: ['--experimental-vm-modules', '--no-warnings'],
+      env: { ...process.env, CHRONOS_TEST_POSTGRES_URL: await postgresUrl() },
     })
     try {
       for (let next = left.shift(); next; next = left.shift()) verdicts[next[0]] = await ask(child, next[1])
