@@ -86,6 +86,7 @@ const RULES: readonly Rule[] = [
       'test/store/': 'as in src/store/',
       'test/model/': 'as in src/store/',
       'test/simulation/': 'as in src/store/',
+      'test/mutants/': 'as in src/store/',
     },
     breaks: ['deliveries have a lane of their own'],
     keeps: ['planes'],

@@ -1,5 +1,12 @@
 import type { Job, JobState } from '../core/job/job.js'
-import { anyText, type Infer, named, oneOf } from '../core/values/schema.js'
+import {
+  LIMIT_FLAWS,
+  type PartitionTurns,
+  partitionFlaws,
+  type QueueTurns,
+  queueFlaws,
+} from '../core/partition/integrity.js'
+import { about, anyText, type Infer, named, oneOf } from '../core/values/schema.js'
 import { view } from '../core/values/shape.js'
 import type { LedgerDelta } from './delta.js'
 import { foldLedger } from './fold.js'
@@ -33,9 +40,20 @@ const FINDINGS = [
   'lease-expired',
   /** the attempts have no job; the id is the internal key of the row */
   'orphan-attempts',
+  ...LIMIT_FLAWS,
 ] as const
 
-export const auditFinding = named('IntegrityFinding', view({ jobId: anyText, what: oneOf(FINDINGS), detail: anyText }))
+export const auditFinding = named(
+  'IntegrityFinding',
+  view({
+    jobId: about(
+      anyText,
+      'The job; of `orphan-attempts` the number of a row, of `rate-clock` the queue and the partition.',
+    ),
+    what: oneOf(FINDINGS),
+    detail: anyText,
+  }),
+)
 export type AuditFinding = Infer<typeof auditFinding>
 
 /** The facts in a job's row and in its attempts that must agree. */
@@ -60,6 +78,9 @@ export class AuditDraft {
     'run-gap': 0,
     'lease-expired': 0,
     'orphan-attempts': 0,
+    'over-limit': 0,
+    stranded: 0,
+    'rate-clock': 0,
   }
 
   constructor(now: number) {
@@ -103,6 +124,19 @@ export class AuditDraft {
   orphans(row: string, attempts: number): void {
     const runs = attempts === 1 ? 'one attempt' : `${attempts} attempts`
     this.#find(row, 'orphan-attempts', `${runs} of a job that does not exist`)
+  }
+
+  limited(queue: QueueTurns): void {
+    for (const { jobId, what, detail } of queueFlaws(queue, this.#now)) this.#find(jobId, what, detail)
+  }
+
+  partition(queue: QueueTurns, partition: PartitionTurns): void {
+    for (const { jobId, what, detail } of partitionFlaws(queue, partition, this.#now)) this.#find(jobId, what, detail)
+  }
+
+  /** A job waits in a partition of a queue that has none. */
+  outside(jobId: string, queue: string): void {
+    this.#find(jobId, 'stranded', `it waits in a partition, but queue ${JSON.stringify(queue)} has none`)
   }
 
   toSnapshot(): AuditSnapshot {

@@ -166,7 +166,7 @@ function manualVerbs(session: Session) {
       session.counted((tables, now, delta) => manual.change(tables, ids, decide, following, now, delta)),
     remove: (ids, which) => session.countedEach(ids, (...call) => manual.remove(...call, which)),
     prune: request => session.counted((tables, now, delta) => manual.prune(tables, request, now, delta)),
-    setQueue: (name, change) => session.verb(tables => setQueue(tables, name, change)),
+    setQueue: (name, change) => session.verb((tables, now) => setQueue(tables, name, change, now)),
     removeQueues: (names, which) => session.verb(tables => removeQueues(tables, names, which)),
     putPolicies: policies =>
       session.verb(tables => {
@@ -222,10 +222,10 @@ function removeQueues(tables: MemoryTables, names: readonly string[], which: 'an
   })
 }
 
-function setQueue(tables: MemoryTables, name: string, change: QueueChange): QueueRecord {
+function setQueue(tables: MemoryTables, name: string, change: QueueChange, now: number): QueueRecord {
   const old = tables.queues.get(name) ?? { name, paused: false }
   const retry = change.retry === undefined ? old.retry : (structuredClone(change.retry) ?? undefined)
-  const limits = limitsAfter(old.limits, change.limits)
+  const limits = limitsAfter(old.limits, change.limits, now)
   const turn = limits === old.limits ? old.turn : undefined
   const record = present({ name, paused: change.paused ?? old.paused, retry, limits, turn })
   tables.queues.set(name, record)

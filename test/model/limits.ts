@@ -11,7 +11,6 @@ export type LimitPromise =
   | 'a rate is never exceeded'
   | 'a partition keeps its order'
   | 'a dead letter stops its partition'
-  | 'a claim leaves no partition with room behind'
 
 export interface LimitFlaw {
   readonly promise: LimitPromise

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { ROOT } from '../simulation/children.js'
+import { postgresUrl } from '../support/postgres.js'
 import { type Mutant, seedsFor } from './mutant.js'
 import { MUTANTS } from './mutants.js'
 
@@ -40,6 +41,7 @@ async function tryAll(tasks: readonly Task[]): Promise<Verdict[]> {
   const hunter = async (): Promise<void> => {
     const child = fork(fileURLToPath(new URL('child.js', import.meta.url)), {
       execArgv: ['--experimental-vm-modules', '--no-warnings'],
+      env: { ...process.env, CHRONOS_TEST_POSTGRES_URL: await postgresUrl() },
     })
     try {
       for (let next = left.shift(); next; next = left.shift()) verdicts[next[0]] = await ask(child, next[1])

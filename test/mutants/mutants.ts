@@ -1,5 +1,6 @@
 import { ENGINE_BUGS } from './bugs/engine.js'
 import { FEATURE_BUGS } from './bugs/features.js'
+import { LIMIT_BUGS } from './bugs/limits.js'
 import { POSTGRES_BUGS } from './bugs/postgres.js'
 import { RULE_BUGS } from './bugs/rules.js'
 import { SERVER_BUGS } from './bugs/server.js'
@@ -11,6 +12,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...RULE_BUGS,
   ...ENGINE_BUGS,
   ...FEATURE_BUGS,
+  ...LIMIT_BUGS,
   ...SERVER_BUGS,
   ...POSTGRES_BUGS,
 ]

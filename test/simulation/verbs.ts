@@ -173,8 +173,8 @@ function changedOf(answer: unknown): unknown {
 }
 
 function queueOf(answer: unknown): unknown {
-  const { turn: _, ...record } = answer as AnswerOf<'setQueue'>
-  return record
+  const { turn: _, limits, ...record } = answer as AnswerOf<'setQueue'>
+  return { ...record, ...(limits && { limits: { ...limits, since: 0 } }) }
 }
 
 export function isSameClaimed(a: Claimed, b: Claimed): boolean {

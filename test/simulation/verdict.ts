@@ -54,6 +54,7 @@ export type Promised =
   | 'everything ends once the faults are over'
   | 'a living worker goes on claiming'
   | LimitPromise
+  | 'an integrity check finds limits in order'
   | 'the store answers as the reference does'
   | 'the engine does not throw'
 

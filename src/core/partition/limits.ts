@@ -106,14 +106,22 @@ export interface QueueLimits extends LimitPair {
   readonly from: 'code' | 'operator'
   /** With those of an operator: what the code says, which returns when they are removed. */
   readonly code?: LimitPair
+  /** Since when they apply, on the store's clock. Absent if an earlier version has set them. */
+  readonly since?: number
 }
 
 /** The limits after a change: those of code do not replace those of an operator, and return when null removes them. */
 export function limitsAfter(
   old: QueueLimits | undefined,
   change: QueueLimits | null | undefined,
+  now: number,
 ): QueueLimits | undefined {
   if (change === undefined) return old
+  const next = chosenLimits(old, change)
+  return next && present({ ...next, since: old && isSame(next, old) ? old.since : now })
+}
+
+function chosenLimits(old: QueueLimits | undefined, change: QueueLimits | null): QueueLimits | undefined {
   if (change === null) return old?.code && { ...old.code, from: 'code' }
   const code = change.from === 'code' ? pairOf(change) : codeLimits(old)
   if (change.from === 'code' && old?.from !== 'operator') return { ...pairOf(change), from: 'code' }

@@ -136,9 +136,20 @@ export function tidied({ clocks = {}, busySince = {}, learned }: PaceState, now:
 }
 
 /** When nothing of a state will be left to remember. */
-export function idleAt({ clocks = {}, learned }: PaceState): number {
+export function idleAt(state: PaceState): number {
+  const { learned } = state
   const recovered = learned === undefined ? 0 : learned.since + (1 - learned.share) * RECOVERY_MS
-  return Math.ceil(Math.max(0, recovered, learned?.notBefore ?? 0, ...Object.values(clocks)))
+  return Math.ceil(Math.max(recovered, paidOffAt(state)))
+}
+
+/** When everything spent so far has been made up for, and no response forbids a start. */
+export function paidOffAt({ clocks = {}, learned }: PaceState): number {
+  return Math.max(0, learned?.notBefore ?? 0, ...Object.values(clocks))
+}
+
+/** How far ahead of the time starts can bring their clock: a burst, at the slowest rate that responses can teach. */
+export function mostAheadMs(pace: Pace, learns: boolean): number {
+  return pace.burst * msPerUnit(pace, learns ? SHARE_MIN : 1)
 }
 
 // A unit can have the name of an inherited property.

@@ -14,7 +14,7 @@ import type { Backlog, QueueCensus, QueueRecord, Store } from '../../store/store
 import { ALERT_TAG, DEAD_MAX } from '../alerts/readings.js'
 import { type Counted, folded, readCounts } from '../figures/counts.js'
 import { activity, activityOf, phaseCounts, readWorkers } from '../figures/statistics.js'
-import { limitsView, opensAt } from '../limits/partitions.js'
+import { limitsView, opensAt, viewLimits } from '../limits/partitions.js'
 import type { WorkerRecord } from '../worker/fleet.js'
 import { type List, listOf, PAGE_DEFAULT, paging } from './query.js'
 
@@ -194,7 +194,7 @@ function reportOf({ queue: name, ...counts }: QueueCensus, around: Around): Queu
     name,
     paused: queue?.paused ?? false,
     retry: queue?.retry,
-    limits: queue?.limits,
+    limits: queue?.limits && viewLimits(queue.limits),
     openAt: opensAt(queue?.turn ?? {}, around.now),
     counts,
     oldestDueAt: timeText(backlog?.dueAt),

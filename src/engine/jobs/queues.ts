@@ -11,7 +11,7 @@ import type { QueueChange, QueueRecord, Store } from '../../store/store.js'
 import type { Environment } from '../client/environment.js'
 import { folded } from '../figures/counts.js'
 import { checkSupport } from '../limits/declared.js'
-import { type PartitionsQuery, type PartitionView, readPartitions } from '../limits/partitions.js'
+import { type PartitionsQuery, type PartitionView, readPartitions, viewLimits } from '../limits/partitions.js'
 import type { List } from './query.js'
 import {
   checkQueue,
@@ -40,6 +40,9 @@ function hasJobs(name: string, jobs: number): ChronosError {
 }
 
 /** Setting one of the two keeps the other. */
+const viewOf = (queue: QueueRecord): QueueRecord =>
+  queue.limits ? { ...queue, limits: viewLimits(queue.limits) } : queue
+
 async function limitsOf(store: Store, name: string, asked: LimitChange, where: string): Promise<QueueChange['limits']> {
   if (asked.limit === undefined && asked.partitions === undefined) return undefined
   checkSupport(store, where.replace(/:$/, ''))
@@ -72,7 +75,7 @@ export class Queues {
   }
 
   async list(): Promise<readonly QueueRecord[]> {
-    return (await this.#env.connection.store()).queues()
+    return (await (await this.#env.connection.store()).queues()).map(viewOf)
   }
 
   /** A page of the queues: their jobs, throughput and workers. */
@@ -107,7 +110,7 @@ export class Queues {
     const change: QueueChange = present({ paused, retry: retry == null ? retry : policyLevel(retry), limits })
     const queue = await store.setQueue(name, change)
     this.#onChange(queue)
-    return queue
+    return viewOf(queue)
   }
 
   /** Removes a queue without jobs, with its settings. An enqueue creates it again. */

@@ -37,6 +37,10 @@ export const limitsView = named(
   ),
 )
 
+export function viewLimits({ since: _, ...limits }: QueueLimits): Infer<typeof limitsView> {
+  return limits
+}
+
 /** A partition as the API shows it. */
 export const partitionView = named(
   'Partition',

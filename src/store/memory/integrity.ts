@@ -2,6 +2,7 @@ import { present } from '../../core/values/present.js'
 import type { Delta, LedgerDelta } from '../delta.js'
 import { LEDGER } from '../fold.js'
 import { AuditDraft, type AuditSnapshot } from '../integrity.js'
+import { turnsToAudit } from './partitions.js'
 import type { MemoryTables, Row } from './tables.js'
 
 export function audit(tables: MemoryTables, now: number): AuditSnapshot {
@@ -15,6 +16,10 @@ export function audit(tables: MemoryTables, now: number): AuditSnapshot {
   for (const row of tables.rows.values()) {
     draft.rows(row.job.queue, row.job.state, 1, row.job.id)
     draft.job(recordsOf(row))
+  }
+  for (const [queue, partitions] of turnsToAudit(tables, now)) {
+    draft.limited(queue)
+    for (const partition of partitions) draft.partition(queue, partition)
   }
   return draft.toSnapshot()
 }

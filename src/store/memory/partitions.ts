@@ -1,4 +1,5 @@
 import type { Job } from '../../core/job/job.js'
+import type { PartitionTurns, QueueTurns, StartedJob } from '../../core/partition/integrity.js'
 import { partitionBounds, partitionOf, type QueueLimits } from '../../core/partition/limits.js'
 import { idleAt } from '../../core/partition/pace.js'
 import {
@@ -145,6 +146,38 @@ export function partitions(tables: MemoryTables, queue: string, query: Partition
   if ('names' in query) return live
   const wanted = query.which === 'stopped' ? live.filter(one => one.stoppedBy !== undefined) : live
   return wanted.slice(0, query.limit)
+}
+
+/** The queues with limits, and all of their partitions, for an integrity check. */
+export function turnsToAudit(tables: MemoryTables, now: number): (readonly [QueueTurns, readonly PartitionTurns[]])[] {
+  return [...tables.queues.values()].flatMap(({ name: queue, limits, turn = {} }) => {
+    if (!limits) return []
+    const noted = new Set((tables.notes.get(queue) ?? []).map(({ partition }) => partition))
+    const running = [...tables.running].filter(({ job }) => job.queue === queue && job.lane !== undefined)
+    const whole = { queue, limits, state: turn, isNoted: noted.size > 0, ...runningOf(running) }
+    const names = new Set([...tables.laneNames(queue), ...statesOf(tables, queue).keys()])
+    const partitions = [...names].map((name): PartitionTurns => {
+      const lane = tables.lane(queue, name)
+      const { isOrdered } = partitionBounds(limits, name)
+      const waiting = lane.order.rows().filter(({ job }) => (job.deadline ?? CLOSED) > now)
+      const first = isOrdered ? waiting[0] : waiting.sort((a, b) => a.job.runAt - b.job.runAt)[0]
+      return {
+        name,
+        state: statesOf(tables, queue).get(name) ?? {},
+        isNoted: noted.has(name),
+        isStopped: stoppedBy(lane, limits, name) !== undefined,
+        ...runningOf([...lane.running]),
+        ...present({ first: first?.job }),
+      }
+    })
+    return [[whole, partitions] as const]
+  })
+}
+
+function runningOf(rows: readonly Row[]): { readonly running: number; readonly newest?: StartedJob } {
+  const jobs = rows.map(({ job: { id, startedAt = 0 } }) => ({ id, startedAt }))
+  const newest = jobs.sort((a, b) => b.startedAt - a.startedAt)[0]
+  return { running: rows.length, ...present({ newest }) }
 }
 
 /** A partition in which nothing waits is remembered for its rates, until they allow a burst again. */

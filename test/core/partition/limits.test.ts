@@ -112,7 +112,14 @@ describe('limits after a change', () => {
     ['null brings those of code back', { ...operator, code: { limit: { concurrency: 1 } } }, null, code],
     ['a change of something else keeps them', operator, undefined, operator],
   ])('%s', (_, old, change, after) => {
-    expect(limitsAfter(old, change)).toEqual(after)
+    expect(limitsAfter(old && { ...old, since: 7 }, change, 7)).toEqual(after && { ...after, since: 7 })
+  })
+
+  it('apply since they were set first, also if the same ones are set again', () => {
+    const first = limitsAfter(undefined, code, 7)
+    expect(limitsAfter(first, code, 8)).toEqual({ ...code, since: 7 })
+    expect(limitsAfter(first, { ...code, from: 'operator' }, 8)).toMatchObject({ from: 'operator', since: 7 })
+    expect(limitsAfter(first, other, 8)).toEqual({ ...other, since: 8 })
   })
 })
 

@@ -142,6 +142,13 @@ export const FEATURE_BUGS: readonly Mutant[] = [
     find: 'redriveJobs({ redriveId: redrive.id, endedBy: redrive.createdAt })',
     replace: 'redriveJobs({})',
   },
+  {
+    name: 'a late redrive of a job that has died again',
+    file: REDRIVER,
+    find: 'redriveJobs({ redriveId: redrive.id, endedBy: redrive.createdAt })',
+    replace: 'redriveJobs({ redriveId: redrive.id })',
+    killer: 'runs#aLateRedriveLeavesAJobAloneThatHasDiedAgain',
+  },
   // Effects
   {
     name: 'job.once gives up an outage that its lease outlasts',

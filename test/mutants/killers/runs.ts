@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { redrive } from '../../../src/core/job/changes.js'
 import { fixed } from '../../../src/core/policy/builders.js'
 import { Batch } from '../../../src/engine/batches/batch.js'
 import { Chronos } from '../../../src/engine/client/chronos.js'
@@ -130,4 +131,30 @@ export async function aBatchDoesNotWaitForAJobThatHasEnded(): Promise<void> {
   const result = batch.run(stayed, 7)
   batch.free(left)
   assert.equal(await Promise.race([result, clock.advance(1_000).then(() => 'still waiting')]), 7)
+}
+
+/** A redrive lists a dead job; before it starts the job, another redrive does so, and the job dies again. */
+export async function aLateRedriveLeavesAJobAloneThatHasDiedAgain(): Promise<void> {
+  const clock = new VirtualClock()
+  const store = memoryStore({ clock })
+  let others = 1
+  const list: Store['list'] = async (filter, page) => {
+    const found = await store.list(filter, page)
+    if (filter.state !== 'dead' || others-- <= 0) return found
+    await store.change([found.data[0]!.id], redrive({ redriveId: 'other' }))
+    await clock.wait(2_000)
+    return found
+  }
+  const chronos = new Chronos(async () => ({ ...store, list }), clock, seededDice(1), { log: false })
+  const fails = (): never => {
+    throw new Error('no address')
+  }
+  chronos.work([defineJob({ name: 'invoice', retry: { maxRetries: 0 }, run: fails })], { signals: false })
+  const { id } = await chronos.enqueue('invoice', 1)
+  await clock.advance(5_000)
+  await chronos.dead.redrive({}, { canary: 0 })
+  await clock.advance(10_000, { despite: 'calls' })
+  const job = await store.get(id)
+  assert.deepEqual([job?.state, job?.generation, job?.redriveId], ['dead', 2, 'other'])
+  await clock.passUntil(chronos.close())
 }

@@ -1,7 +1,9 @@
 import type { Dependency } from '../../../src/core/dependency/dependency.js'
 import type { Job } from '../../../src/core/job/job.js'
+import { LIMIT_FLAWS } from '../../../src/core/partition/integrity.js'
 import type { Redrive } from '../../../src/core/redrive/redrive.js'
 import type { Schedule } from '../../../src/core/schedule/schedule.js'
+import type { AuditSnapshot } from '../../../src/store/integrity.js'
 import type { RecordWrite } from '../../../src/store/record.js'
 import type { Arguments, Verb } from '../verbs.js'
 import type { World } from '../world/world.js'
@@ -22,6 +24,8 @@ export interface Restart {
 }
 
 const LOOK_MS = 1_000
+/** An integrity check takes longer than other looks. */
+const AUDIT_MS = 7_000
 
 /** Watches circuits, schedules and redrives through the records that processes write. */
 export class Observer {
@@ -42,13 +46,26 @@ export class Observer {
 
   /** Looks every second of the seed's time. */
   start(): void {
-    const { timeline, verdict } = this.#world
+    const { timeline, verdict, plan } = this.#world
     const look = (): void => {
       if (verdict.isBroken) return
       checkLiveness(this.#world)
       timeline.at(timeline.now() + LOOK_MS, look)
     }
     timeline.at(timeline.now() + LOOK_MS, look)
+    if (plan.limits) timeline.at(timeline.now() + AUDIT_MS, () => this.#audit())
+  }
+
+  /** Whatever claims and writes have left behind, the limits must be in order. */
+  #audit(): void {
+    const { timeline, verdict, stores } = this.#world
+    if (verdict.isBroken) return
+    const check = ({ findings }: AuditSnapshot): void => {
+      const flaw = findings.find(({ what }) => LIMIT_FLAWS.some(one => one === what))
+      if (flaw) verdict.broken('an integrity check finds limits in order', `${flaw.jobId}: ${flaw.detail}`)
+    }
+    void stores.main.audit().then(check)
+    timeline.at(timeline.now() + AUDIT_MS, () => this.#audit())
   }
 
   /** The circuit of this job's dependency, if it has one. */

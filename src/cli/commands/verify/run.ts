@@ -59,9 +59,14 @@ function balanceTable(queues: readonly QueueBalance[], style: Style): string {
   return table(columns, rows, { ...style, boxes: false })
 }
 
+/** What the id of a finding names if it is not a job: the job of orphaned attempts is gone. */
+const NAMED: Partial<Record<IntegrityReport['findings'][number]['what'], string>> = {
+  'orphan-attempts': 'row',
+  'rate-clock': 'partition',
+}
+
 function findingWords({ jobId, what, detail }: IntegrityReport['findings'][number]): string {
-  // The job of orphaned attempts is gone, so only its row number is known.
-  return `${what === 'orphan-attempts' ? 'row' : 'job'} ${jobId}: ${detail} (${what})`
+  return `${NAMED[what] ?? 'job'} ${jobId}: ${detail} (${what})`
 }
 
 function verdict({ isSound, queues, findings }: IntegrityReport, style: Style): string {

@@ -145,7 +145,8 @@ export async function setQueue(
   return db.transaction('work', async ask => {
     const [row] = await ask<QueueRow>(SET_QUEUE, ...values)
     const record = readQueue(row!)
-    const next = limitsAfter(record.limits, limits)
+    const [clock] = await ask<[now: number]>('SELECT @now_ms()')
+    const next = limitsAfter(record.limits, limits, clock![0])
     const isSame = JSON.stringify(next) === JSON.stringify(record.limits)
     if (next || !isSame) lanes.learn([name], [{ name, isLimited: next !== undefined }])
     if (isSame) return { record, isOpened: false }

@@ -6,6 +6,7 @@ import { AUDIT_FINDINGS_MAX, AuditDraft, type AuditSnapshot } from '../../integr
 import type { Ask, Database } from '../connection/pool.js'
 import { ID_BITS } from '../migrations.js'
 import { type DeltaRow, idSumOf, readDelta } from '../writes/deltas.js'
+import { auditPartitions } from './turns.js'
 
 /** Every row is read, which takes long with millions of rows. */
 const TIMEOUT_MS = 600_000
@@ -22,6 +23,7 @@ export function audit(db: Database): Promise<AuditSnapshot> {
       await readRows(ask, draft)
       await readOdd(ask, draft, clock![0])
       await readOrphans(ask, draft)
+      await auditPartitions(ask, draft, clock![0])
       return draft.toSnapshot()
     },
     TIMEOUT_MS,

@@ -58,7 +58,7 @@ export function setQueue(db: Connection, name: string, change: QueueChange, now:
   if (paused !== undefined) db.run('UPDATE queues SET paused = ? WHERE name = ?', paused ? 1 : 0, queue)
   if (retry !== undefined) db.run('UPDATE queues SET retry = ? WHERE name = ?', retry && JSON.stringify(retry), queue)
   const old = findQueue(db, queue)
-  const limits = limitsAfter(old.limits, change.limits)
+  const limits = limitsAfter(old.limits, change.limits, now)
   if (limits === old.limits) return old
   setLimits(db, queue, limits, now)
   return findQueue(db, queue)

@@ -5,6 +5,7 @@ import { LEDGER } from '../../fold.js'
 import { AuditDraft, type AuditSnapshot } from '../../integrity.js'
 import type { Connection } from '../file/connection.js'
 import { fromHex } from '../rows.js'
+import { auditPartitions } from './turns.js'
 
 /** The number of keys read in one step, which blocks the process for a few milliseconds. */
 const WINDOW = 1_000
@@ -18,6 +19,7 @@ export function* audit(db: Connection, now: number): Generator<void, AuditSnapsh
   yield* readDeltas(db, draft)
   yield* readJobs(db, draft)
   yield* readOrphans(db, draft)
+  yield* auditPartitions(db, draft, now)
   return draft.toSnapshot()
 }
 

@@ -8,11 +8,11 @@ import { fromHex, LANE } from '../rows.js'
 
 const LIMITS = 'SELECT limits FROM queues WHERE name = ?'
 /** The name of a partition can be empty, so the first page begins with it. */
-type Beyond = '>' | '>='
-const known = (beyond: Beyond): string =>
+export type Beyond = '>' | '>='
+export const known = (beyond: Beyond): string =>
   `SELECT name FROM partitions WHERE queue = ? AND name ${beyond} ? ORDER BY name LIMIT ?`
 /** The lanes with jobs in a state, by name; each is found by one index seek. */
-const lanesWith = (beyond: Beyond): string => `
+export const lanesWith = (beyond: Beyond): string => `
   WITH RECURSIVE found (lane, place) AS (
     SELECT (SELECT min(lane) FROM jobs ${LANE} AND queue = ?1 AND state = ?2 AND lane ${beyond} ?3), 1
     UNION ALL

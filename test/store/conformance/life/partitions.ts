@@ -134,6 +134,7 @@ export function partitionCases(bench: Bench, { describe, expect, it }: Suite): v
         limit: { concurrency: 5 },
         from: 'operator',
         code: { limit: { concurrency: 9 } },
+        since: bench.now(),
       })
     })
 
@@ -141,7 +142,8 @@ export function partitionCases(bench: Bench, { describe, expect, it }: Suite): v
       await setLimits({ limit: { concurrency: 9 }, from: 'code' })
       await setLimits({ limit: { concurrency: 5 }, from: 'operator' })
       await setLimits(null)
-      expect((await bench.store.queues())[0]?.limits).toEqual({ limit: { concurrency: 9 }, from: 'code' })
+      const since = bench.now()
+      expect((await bench.store.queues())[0]?.limits).toEqual({ limit: { concurrency: 9 }, from: 'code', since })
     })
 
     it('leave other queues alone, and share a claim with them', async () => {

@@ -3,6 +3,7 @@ import { AUDIT_FINDINGS_MAX, type AuditSnapshot, type QueueAudit } from '../../.
 import type { RunEnd } from '../../../../src/store/store.js'
 import { type Bench, cancelled, died, handedBack, LEASE_MS, lost, retry, snoozed, succeeded, uuid } from '../bench.js'
 import type { Suite } from '../runner.js'
+import { limitAuditCases } from './limits.js'
 
 export function auditCases(bench: Bench, { describe, expect, it }: Suite): void {
   const NOTHING = uuid(0).replace(/[^-]/g, '0')
@@ -126,6 +127,7 @@ export function auditCases(bench: Bench, { describe, expect, it }: Suite): void 
     })
   })
 
+  limitAuditCases(bench, { describe, expect, it })
   const { sql } = bench
   if (!sql) return
   describe('audit after a direct change of the database', () => {
