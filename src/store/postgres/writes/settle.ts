@@ -112,7 +112,7 @@ const handBackText = (notes: string): string => `
   SELECT id, token, state, run_at FROM undone`
 
 const HAND_BACK = handBackText('')
-const HAND_BACK_IN_LANES = handBackText(`, noted AS (${noteEnded('undone', 6)})`)
+const HAND_BACK_IN_LANES = handBackText(`, noted AS (${noteEnded('undone', 5)})`)
 
 /**
  * Finds runs that were already settled with the same status. A run that the sweeper marked as lost does not match a
