@@ -5,7 +5,7 @@ import { memoryStore } from '../../../../src/store/memory.js'
 import { seededDice, VirtualClock } from '../../../../src/testing.js'
 
 /** Runs the demo shop in virtual time. HTTP calls fail, because no server listens on that port. */
-async function night(minutes: number): Promise<Chronos> {
+async function night(minutes: number): Promise<AsyncDisposable & { readonly chronos: Chronos }> {
   const clock = new VirtualClock(Date.UTC(2026, 10, 16, 22))
   const dice = seededDice(3)
   const store = memoryStore({ clock })
@@ -15,12 +15,17 @@ async function night(minutes: number): Promise<Chronos> {
   await demo.begin(chronos, 'http://127.0.0.1:9/')
   await clock.advance(minutes * 60_000)
   demo.end()
-  return chronos
+  return {
+    chronos,
+    // Jobs that run now end in virtual time.
+    [Symbol.asyncDispose]: () => clock.passUntil(chronos.close()),
+  }
 }
 
 describe("the demo's shop", () => {
   it('has data for every screen after three minutes', async () => {
-    const chronos = await night(3.1)
+    await using shop = await night(3.1)
+    const { chronos } = shop
     const stats = await chronos.stats()
     for (const phase of ['succeeded', 'dead', 'scheduled'] as const) expect(stats.jobs[phase].value).toBeGreaterThan(0)
     expect(stats.totalRetries).toBeGreaterThan(100)
