@@ -50,7 +50,7 @@ export const FEATURE_BUGS: readonly Mutant[] = [
   // Webhooks
   {
     name: 'no delivery about a job that was cancelled while it ran',
-    from: 295,
+    killer: 'runs#aRunThatIsCancelledBeforeItsRetryIsDelivered',
     file: OUTBOX,
     find: 'const spawnIfCancelled = mayBeCancelled ? this.#ofJob(cancelNews(settlement, claimed)) : []',
     replace:

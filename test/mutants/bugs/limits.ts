@@ -49,7 +49,7 @@ export const LIMIT_BUGS: readonly Mutant[] = [
   },
   {
     name: 'a start given back that the rate has made up for',
-    from: 183,
+    killer: 'limits#aRateGivesNothingBackThatItHasMadeUpFor',
     file: PACE,
     find: '(amount < 0 && (isFull || startedAt < (busySince[resource] ?? now)))',
     replace: '(amount < 0 && isFull)',

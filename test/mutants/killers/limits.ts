@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import type { QueueLimits } from '../../../src/core/partition/limits.js'
+import { type QueueLimits, queueBounds } from '../../../src/core/partition/limits.js'
+import { spend, startCost, startsNow } from '../../../src/core/partition/pace.js'
 import { systemClock, systemDice } from '../../../src/engine/time/system.js'
 import { memoryStore } from '../../../src/store/memory.js'
 import { postgresStore } from '../../../src/store/postgres/store.js'
@@ -69,4 +70,12 @@ export async function claimsAtTheSameTimeShareALimit(): Promise<void> {
   } finally {
     await Promise.all(stores.map(store => store.close()))
   }
+}
+
+/** Two starts, the second after the rate has made up for the first; then the first is given back. */
+export async function aRateGivesNothingBackThatItHasMadeUpFor(): Promise<void> {
+  const bounds = queueBounds({ limit: { rate: '1/s', burst: 2 } })
+  const twice = spend(bounds, spend(bounds, {}, startCost(), 1_000), startCost(), 2_500)
+  const givenBack = spend(bounds, twice, { '': -1 }, 2_600, 1_000)
+  assert.equal(startsNow(bounds, givenBack, 2_600), 1)
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
-import { redrive } from '../../../src/core/job/changes.js'
+import { cancel, redrive } from '../../../src/core/job/changes.js'
 import { fixed } from '../../../src/core/policy/builders.js'
+import { DELIVERIES } from '../../../src/core/webhook/delivery.js'
 import { Batch } from '../../../src/engine/batches/batch.js'
 import { Chronos } from '../../../src/engine/client/chronos.js'
 import { defineJob } from '../../../src/engine/client/definition.js'
@@ -156,5 +157,27 @@ export async function aLateRedriveLeavesAJobAloneThatHasDiedAgain(): Promise<voi
   await clock.advance(10_000, { despite: 'calls' })
   const job = await store.get(id)
   assert.deepEqual([job?.state, job?.generation, job?.redriveId], ['dead', 2, 'other'])
+  await clock.passUntil(chronos.close())
+}
+
+/** Another process requests the cancellation, and the run fails before its worker knows. */
+export async function aRunThatIsCancelledBeforeItsRetryIsDelivered(): Promise<void> {
+  const clock = new VirtualClock()
+  const store = memoryStore({ clock })
+  const chronos = new Chronos(async () => store, clock, seededDice(1), { log: false })
+  await chronos.webhooks.create({ url: 'https://example.com/', events: ['job.cancelled'] })
+  await chronos.queues.pause(DELIVERIES)
+  const invoice = defineJob({
+    name: 'invoice',
+    async run(_: number, job) {
+      await store.change([job.id], cancel)
+      throw new Error('no address')
+    },
+  })
+  chronos.work([invoice], { signals: false })
+  const { id } = await chronos.enqueue(invoice, 1)
+  await clock.advance(5_000)
+  const deliveries = await store.list({ queue: DELIVERIES }, { limit: 10 })
+  assert.deepEqual([(await store.get(id))?.state, deliveries.data.length], ['cancelled', 1])
   await clock.passUntil(chronos.close())
 }
