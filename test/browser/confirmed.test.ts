@@ -72,9 +72,25 @@ describe('a bulk action confirms the number that the server counts, and asks aga
       'One job runs first. If it succeeds, the other 2 follow at up to 20 per second, which takes at least 100ms.',
     )
     const uncertain = dialog.getByRole('switch').or(dialog.getByRole('checkbox'))
+    let answer = (): void => {}
+    const answered = new Promise<void>(resolve => {
+      answer = resolve
+    })
+    await page.route('**/redrives*', async route => {
+      await answered
+      await route.continue()
+    })
     await uncertain.check({ force: true })
     expect(await dialog.innerText()).toContain('A redrive may do it a second time')
+    // The number of the other setting can't be confirmed meanwhile.
+    expect(await dialog.getByRole('button', { name: 'Redrive', exact: true }).isDisabled()).toBe(true)
+    expect(await dialog.innerText()).toContain('Counting the jobs…')
+    answer()
+    await dialog.getByRole('button', { name: 'Redrive 3 jobs' }).waitFor()
+    await page.unroute('**/redrives*')
     await uncertain.uncheck({ force: true })
+    await visitor.settled()
+    await dialog.getByRole('button', { name: 'Redrive 3 jobs' }).waitFor()
     await deadJobs(t, 1, { queue, tenantId: 'globex' }, 'redrive this')
     await dialog.getByRole('button', { name: 'Redrive 3 jobs' }).click()
     await dialog.getByRole('button', { name: 'Redrive 4 jobs' }).waitFor()
@@ -160,12 +176,24 @@ describe('one error of several tenants', () => {
     const more = page.getByRole('button', { name: /^\d+ more$/ })
     if ((await more.count()) > 0) await more.click()
     const items = page.locator('.attention li', { hasText: message })
-    expect(await items.count()).toBe(1)
+    await expect.poll(() => items.count()).toBe(1)
     expect(await items.innerText()).toContain('9 dead jobs')
     await visitor.turn(`/queues/${queue}`)
     const errors = page.locator('.panel', { has: page.getByRole('heading', { name: 'Top errors' }) })
     expect(await errors.getByRole('link').count()).toBe(1)
     expect(await errors.innerText()).toMatch(/the gateway is gone\s+9 dead/)
+  })
+
+  it('is on the Overview although larger errors are resolved', async () => {
+    for (const name of ['first', 'second', 'third', 'fourth']) {
+      await deadJobs(t, 10, { queue }, `${name} of the large errors`)
+      await t.chronos.dead.setGroup((await groupOf(`${name} of the large`)).fingerprint, 'resolved')
+    }
+    await visitor.turn('/')
+    const more = page.getByRole('button', { name: /^\d+ more$/ })
+    if ((await more.count()) > 0) await more.click()
+    await expect.poll(() => page.locator('.attention li', { hasText: message }).count()).toBe(1)
+    expect(await page.locator('.attention li', { hasText: 'of the large errors' }).count()).toBe(0)
   })
 
   it('is one group in REST and on the command line', async () => {

@@ -3,10 +3,11 @@ import { useEffect } from 'preact/hooks'
 import { canaryOf, redriveOptions } from '../../../core/redrive/redrive.js'
 import { about, integer } from '../../../core/values/schema.js'
 import { object } from '../../../core/values/shape.js'
+import type { DryRun } from '../../../engine/dead/redrives.js'
 import { act } from '../../data/actions.js'
 import * as api from '../../data/api.js'
 import { count, duration, percent, plural } from '../../data/format.js'
-import { useQuery } from '../../data/query.js'
+import { type QueryState, useQuery } from '../../data/query.js'
 import { Skeleton } from '../../parts/empty.js'
 import { Editor } from '../../parts/form/editor.js'
 import { Toggle } from '../../parts/form/field.js'
@@ -39,14 +40,16 @@ export function RedriveDialog({ choice, onClose }: { readonly choice: DeadChoice
     draft.canary.value = String(canaryOf(known))
     isCounted.value = true
   }, [known])
+  // The number of another setting must not be confirmed, nor change under the pointer.
+  const isCurrent = isCounted.value && !dry.isLoading && !dry.isStale
   return (
     <Editor
       title="Redrive dead letters"
-      verb={total === undefined ? 'Redrive' : `Redrive ${plural(total, 'job')}`}
+      verb={isCurrent && total ? `Redrive ${plural(total, 'job')}` : 'Redrive'}
       icon="redrive"
       onClose={onClose}
-      isReady={total !== undefined && total.value > 0 && form.isReady}
-      why={total?.value === 0 ? 'No job can be redriven.' : undefined}
+      isReady={isCurrent && total !== undefined && total.value > 0 && form.isReady}
+      why={whyNot(dry, isCurrent)}
       onSave={async () => {
         const made = await act({
           run: () =>
@@ -85,6 +88,12 @@ export function RedriveDialog({ choice, onClose }: { readonly choice: DeadChoice
       {form.isReady && <p class="muted">{wordsOf(rate.value, canary, stop, total?.value)}</p>}
     </Editor>
   )
+}
+
+function whyNot({ data, problem }: QueryState<DryRun>, isCurrent: boolean): string | undefined {
+  if (problem) return problem.detail
+  if (!isCurrent) return 'Counting the jobs…'
+  return data?.count.value === 0 ? 'No job can be redriven.' : undefined
 }
 
 function wordsOf(rate: number, canary: number, stop: number, total = 0): string {

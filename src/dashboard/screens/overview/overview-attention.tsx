@@ -22,10 +22,18 @@ interface Item {
   readonly to: string
 }
 
-const GROUPS_SHOWN = 4
 /** More would hide what is worst. */
 const ITEMS_SHOWN = 5
 const LISTED = 50
+
+const MORE_GROUPS: Item = {
+  key: 'more errors',
+  icon: 'dead',
+  hue: 'dead',
+  title: `More than ${LISTED} errors have dead letters`,
+  note: 'Dead letters lists them all',
+  to: href('/dead'),
+}
 
 interface Around extends Awaited<ReturnType<typeof look>> {
   readonly queues: readonly QueueReport[]
@@ -36,7 +44,7 @@ async function look(signal: AbortSignal) {
     api.alerts.list({ state: 'firing' }, signal),
     api.alerts.silences(signal),
     api.circuits.list({ restricted: true, limit: LISTED }, signal),
-    api.dead.groups({ limit: GROUPS_SHOWN }, signal),
+    api.dead.groups({ limit: LISTED }, signal),
     api.redrives.list({ limit: LISTED }, signal),
     api.webhooks.list({ limit: LISTED }, signal),
   ])
@@ -45,6 +53,7 @@ async function look(signal: AbortSignal) {
     alerts: alerts.data.filter(alert => silenceOf(alert, silences.data, serverNow()) === undefined),
     circuits: circuits.data,
     groups: groups.data,
+    hasMoreGroups: groups.page.next !== undefined,
     redrives: redrives.data,
     webhooks: webhooks.data,
   }
@@ -110,7 +119,7 @@ function Items({ items }: { readonly items: readonly Item[] }) {
   )
 }
 
-function itemsOf({ queues, alerts, circuits, groups, redrives, webhooks }: Around): readonly Item[] {
+function itemsOf({ queues, alerts, circuits, groups, hasMoreGroups, redrives, webhooks }: Around): readonly Item[] {
   return [
     ...byRule(alerts).map(alertItem),
     // An alert already reports these.
@@ -163,6 +172,7 @@ function itemsOf({ queues, alerts, circuits, groups, redrives, webhooks }: Aroun
           to: pageOf('dead', fingerprint),
         }),
       ),
+    ...(hasMoreGroups ? [MORE_GROUPS] : []),
   ]
 }
 
