@@ -31,7 +31,7 @@ const MORE_GROUPS: Item = {
   icon: 'dead',
   hue: 'dead',
   title: `More than ${LISTED} errors have dead letters`,
-  note: 'Dead letters lists them all',
+  note: 'The Dead letters page lists all of them',
   to: href('/dead'),
 }
 
