@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
 import { describe, expect, it } from 'vitest'
 import { checkResponse } from './schema.js'
 import { startServer } from './server.js'
@@ -29,5 +31,19 @@ describe('the check of responses in these tests', () => {
     expect((await fetch(url)).status).toBe(200)
     const inner = t.server.fetch(new Request(url, { headers: { Host: 'localhost' } }))
     expect((await inner).status).toBe(200)
+  })
+
+  it('ends with the server: another one that gets its port may answer what it wants', async () => {
+    const { port } = await (async () => {
+      await using t = await startServer({ open: true })
+      return new URL(t.url)
+    })()
+    const other = createServer((_, response) => {
+      response.writeHead(200, { 'content-type': 'application/json' }).end('{"colour":"red"}')
+    }).listen(Number(port), '127.0.0.1')
+    await once(other, 'listening')
+    const response = await fetch(`http://127.0.0.1:${port}/api/v1/workers`)
+    expect(await response.json()).toEqual({ colour: 'red' })
+    other.close()
   })
 })

@@ -37,7 +37,7 @@ export interface StartOptions extends ServerOptions {
   readonly host?: string
 }
 
-/** The base URLs of the APIs of the servers that this file started. */
+/** The base URLs of the APIs of the servers that run. */
 const apis = new Set<string>()
 const plainFetch = globalThis.fetch
 
@@ -107,6 +107,8 @@ export async function startServer({
     api: <T>(method: string, path: string, body?: unknown, headers?: Readonly<Record<string, string>>) =>
       call<T>(url, method, path, body, { ...admin, ...headers }),
     async [Symbol.asyncDispose]() {
+      // Another server may get its port.
+      apis.delete(api)
       await server.close()
       await chronos.close()
       await rm(folder, { recursive: true, force: true })
