@@ -31,6 +31,11 @@ export interface Asked {
 
 type Method = 'get' | 'post' | 'put' | 'patch' | 'delete'
 
+interface Answer {
+  readonly response: Response
+  readonly text: string
+}
+
 interface RestOptions {
   readonly url: string
   readonly token?: string | undefined
@@ -59,7 +64,8 @@ export class Rest {
     const tries = isRepeatable ? (isPatient ? PATIENT_TRIES : TRIES) : 1
     for (let attempt = 1; ; attempt++) {
       try {
-        return await this.#send(method, path, asked, headers)
+        const { response, text } = await this.#send(method, path, asked, headers)
+        return this.#read(response, text)
       } catch (error) {
         if (!(error instanceof Lost) || attempt >= tries) throw error instanceof Lost ? error.reason : error
         await wait(clock, this.pauseMs(attempt, error.retryAfterMs), asked.signal)
@@ -90,7 +96,7 @@ export class Rest {
       if (response.status === 204) return undefined
       const isStream = response.headers.get('content-type')?.startsWith('text/event-stream')
       if (response.ok && isStream && response.body) return response.body
-      await this.#read(response)
+      this.#read(response, await response.text())
       throw noChronos(this.url, 'it sends no events', hints)
     } catch (error) {
       signal.throwIfAborted()
@@ -112,9 +118,11 @@ export class Rest {
     })
   }
 
-  async #send(method: Method, path: string, asked: Asked, headers: Readonly<Record<string, string>>): Promise<unknown> {
+  /** Any error until the response is complete means that it was lost: runtimes throw different errors for that. */
+  async #send(method: Method, path: string, asked: Asked, headers: Readonly<Record<string, string>>): Promise<Answer> {
     const { clock, hints, fetch: send = fetch } = this.#options
     const { body, query = {}, takesLong, signal } = asked
+    const content = body === undefined ? undefined : JSON.stringify(body)
     const timeoutMs = takesLong ? LONG_TIMEOUT_MS : TIMEOUT_MS
     const silence = new AbortController()
     const timer = clock.timer(timeoutMs, () => silence.abort(new Silent(timeoutMs)))
@@ -124,27 +132,24 @@ export class Rest {
         headers,
         redirect: 'manual',
         signal: signal ? AbortSignal.any([signal, silence.signal]) : silence.signal,
-        ...present({ body: body === undefined ? undefined : JSON.stringify(body) }),
+        ...present({ body: content }),
       })
-      return await this.#read(response)
+      return { response, text: await response.text() }
     } catch (error) {
       signal?.throwIfAborted()
-      if (error instanceof ChronosError || error instanceof Lost) throw error
       if (silence.signal.aborted) throw unreachable(this.url, silence.signal.reason, hints)
-      throw isLost(error) ? new Lost(unreachable(this.url, error, hints)) : error
+      throw new Lost(unreachable(this.url, error, hints))
     } finally {
       timer.cancel()
     }
   }
 
-  async #read(response: Response): Promise<unknown> {
-    const { status, headers } = response
+  #read({ ok, status, headers }: Response, text: string): unknown {
     const { hints, isPatient } = this.#options
     if (status === 204) return undefined
     if (status >= 300 && status < 400) throw noChronos(this.url, `it redirects to ${headers.get('location')}`, hints)
-    const text = await response.text()
     const body = parsed(text)
-    if (!response.ok) {
+    if (!ok) {
       const error = errorOf(status, body, this.url, hints)
       throw isPatient && UNAVAILABLE.has(status) ? new Lost(error, retryAfterMs(headers)) : error
     }
@@ -174,11 +179,6 @@ class Silent extends Error {
   constructor(ms: number) {
     super(`no answer within ${ms / 1_000}s`)
   }
-}
-
-/** `fetch` throws a TypeError if there is no response. */
-function isLost(error: unknown): boolean {
-  return error instanceof TypeError
 }
 
 function parsed(text: string): unknown {

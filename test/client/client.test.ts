@@ -206,6 +206,33 @@ async function gateway(t: TestServer, behaviours: Behave[]) {
   }
 }
 
+const HEAD = 'HTTP/1.1 201 Created\r\nContent-Type: application/json\r\n'
+
+/** Performs the request, and sends only this part of a response before the connection ends. */
+const cut =
+  (part: string): Behave =>
+  async (request, _, ask) => {
+    await ask()
+    request.socket.end(part)
+  }
+
+const LOSSES: readonly (readonly [string, Behave])[] = [
+  ['never comes, because the connection ends', cut('')],
+  [
+    'never comes, because the connection is reset',
+    async (request, _, ask) => {
+      await ask()
+      request.socket.resetAndDestroy()
+    },
+  ],
+  ['is cut in the status line', cut('HTTP/1.1 20')],
+  ['is cut in the headers', cut(HEAD)],
+  ['is cut before its body', cut(`${HEAD}Content-Length: 20\r\n\r\n`)],
+  ['is cut in its body', cut(`${HEAD}Content-Length: 20\r\n\r\n{"id"`)],
+  ['is cut in a chunk', cut(`${HEAD}Transfer-Encoding: chunked\r\n\r\n14\r\n{"id"`)],
+  ['is cut before its last chunk', cut(`${HEAD}Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n`)],
+]
+
 describe('a client behind a gateway that fails', () => {
   it('repeats an enqueue with the same key: one job, however often the answer is lost', async () => {
     await using t = await startServer()
@@ -218,6 +245,34 @@ describe('a client behind a gateway that fails', () => {
     expect((await t.chronos.jobs.list()).data.map(job => job.id)).toEqual([id])
     expect(g.keys).toHaveLength(3)
     expect(new Set(g.keys).size).toBe(1)
+  })
+
+  it.each(LOSSES)('repeats an enqueue whose response %s', async (_, lose) => {
+    await using t = await startServer()
+    await using g = await gateway(t, [lose])
+    const { id } = await createClient({ url: g.url }).enqueue('mail', { to: 'ada' })
+    expect((await t.chronos.jobs.list()).data.map(job => job.id)).toEqual([id])
+    expect(g.keys).toHaveLength(2)
+    expect(new Set(g.keys).size).toBe(1)
+  })
+
+  it('repeats an enqueue when a runtime throws an error of its own kind, and keeps the error at the end', async () => {
+    await using t = await startServer()
+    const broken = Object.assign(new Error('The socket connection was closed unexpectedly'), {
+      code: 'ConnectionClosed',
+    })
+    let failures = 0
+    const send: typeof fetch = (input, init) => (failures-- > 0 ? Promise.reject(broken) : fetch(input, init))
+    const client = createClient({ url: t.url, fetch: send })
+    failures = 2
+    const { id } = await client.enqueue('mail', 1, { delay: '1h' })
+    expect((await t.chronos.jobs.list()).data.map(job => job.id)).toEqual([id])
+    failures = 1
+    await expect(client.jobs.cancel(id)).rejects.toMatchObject({
+      code: 'STORE_UNAVAILABLE',
+      message: expect.stringContaining('(ConnectionClosed)'),
+      cause: broken,
+    })
   })
 
   it('gives up after some tries, and says that the server is unavailable', async () => {
