@@ -203,14 +203,16 @@ export class Fleet {
   }
 
   /**
-   * Asks a worker to claim no more jobs and to stop when those that it runs have ended. It obeys at its next heartbeat,
-   * in whichever process it runs; a pull worker learns of it from its next claim.
+   * Asks a worker to claim no more jobs and to stop when those that it runs have ended. In this process it obeys at
+   * once, in another one at its next heartbeat; a pull worker learns of it from its next claim.
    */
   async drain(id: string): Promise<WorkerPage> {
     const store = await this.#env.connection.store()
     const record = await this.#find(store, id)
     await requestDrain(store, record.id, this.#env.time.now())
-    return this.get(id)
+    const page = await this.get(id)
+    for (const worker of this.#workers) if (worker.id === id) void worker.drain()
+    return page
   }
 
   async #find(store: Store, id: string): Promise<StoredRecord> {

@@ -94,7 +94,7 @@ const drain = endpoint({
   tag: 'operations',
   summary: 'Drain a worker: it claims no more jobs, ends those that it runs, and stops',
   description:
-    'The worker obeys at its next heartbeat. `chronos worker` and `chronos serve` then exit with 0; a worker within an application raises `worker.drained`; the next claim of a pull worker returns `draining`.',
+    'The worker obeys at once if it runs in the process of this server, otherwise at its next heartbeat. `chronos worker` and `chronos serve` then exit with 0; a worker within an application raises `worker.drained`; the next claim of a pull worker returns `draining`.',
   role: 'operator',
   tenants: 'none',
   body: NOTHING,

@@ -30,6 +30,8 @@ describe.each(STORES)('draining a worker on %s', (_, store) => {
       jobs: [{ id, name: 'slow', queue: 'default', label: 'Initial', progress: { done: 40 } }],
     })
     expect(await t.chronos.fleet.drain(t.worker.id)).toMatchObject({ draining: true, running: 1 })
+    // A worker of this process does not wait for its next heartbeat.
+    expect(t.worker.isDraining).toBe(true)
     await t.advance('1m', handlers)
     expect(await t.chronos.workers()).toMatchObject([{ id: t.worker.id, draining: true, running: 1 }])
     expect(drained).toEqual([])

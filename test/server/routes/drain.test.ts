@@ -1,6 +1,9 @@
 import { afterAll, describe, expect, it } from 'vitest'
+import { Chronos } from '../../../src/engine/client/chronos.js'
+import { systemClock, systemDice } from '../../../src/engine/time/system.js'
+import { PACE } from '../../../src/engine/upkeep/maintenance.js'
 import type { WorkerPage } from '../../../src/engine/worker/fleet.js'
-import { createChronos, defineJob } from '../../../src/index.js'
+import { defineJob } from '../../../src/index.js'
 import { dropSchemas, freshSchema, openStore } from '../../support/postgres.js'
 import { tokenOf } from '../deaths.js'
 import { startServer } from '../server.js'
@@ -13,7 +16,9 @@ describe('draining a worker of another process on PostgreSQL', () => {
   it('lets its run end, and is in the audit log with the name of the operator', async () => {
     const schema = freshSchema()
     await using t = await startServer({ asAdmin: true, chronos: { store: await openStore({ schema }) } })
-    const elsewhere = createChronos({ store: await openStore({ schema }), log: false })
+    // It learns of the drain from the store, at a heartbeat.
+    const pace = { ...PACE, fleetMs: 100 }
+    const elsewhere = new Chronos(() => openStore({ schema }), systemClock, systemDice, { log: false }, pace)
     try {
       let finish = (): void => undefined
       const slow = defineJob({

@@ -22,7 +22,8 @@ as silent after three missed heartbeats.`,
     {
       name: 'drain',
       summary: 'stop a worker after the jobs that it runs',
-      details: 'It obeys at its next heartbeat: it claims no more jobs, ends those that it runs, and stops.',
+      details:
+        'It obeys at its next heartbeat, or at once if it runs in the process of the server that is asked: it claims no more jobs, ends those that it runs, and stops.',
       arguments: [['<id>', 'the id of the worker']],
       examples: `
 chronos workers drain 019a4f6e-7c1d-7e21-b0aa-3f9d2c5e8b47`,
