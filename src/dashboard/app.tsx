@@ -1,6 +1,7 @@
 import { Component, type ComponentChildren } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import { asProblem, type Problem } from './data/http.js'
+import { isFetching } from './data/query.js'
 import { isTenant, state } from './data/session.js'
 import { LazyScreen } from './lazy.js'
 import { Button } from './parts/button.js'
@@ -57,7 +58,7 @@ function Page() {
     if (at === '/' && isTenant.value) navigate(href('/jobs'), { replace: true })
   }, [at])
   return (
-    <main class="page" id="main" tabIndex={-1} ref={main}>
+    <main class="page" id="main" tabIndex={-1} ref={main} aria-busy={isFetching}>
       <Boundary key={at}>{screenAt(at)}</Boundary>
     </main>
   )

@@ -1,4 +1,4 @@
-import type { Browser, Page } from 'playwright-core'
+import type { Browser, Page, Route } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { defineJob, fixed } from '../../src/index.js'
 import { startServer } from '../server/server.js'
@@ -31,6 +31,16 @@ async function confirm(page: Page, name: string): Promise<void> {
 async function choose(page: Page, menu: string, item: RegExp): Promise<void> {
   await button(page, menu).click()
   await page.getByRole('menuitem', { name: item }).click()
+}
+
+/** The number of rows that are drawn in the moment in which the page says that it is complete. */
+function rowsWhenComplete(): Promise<number> {
+  const main = document.querySelector('main')!
+  return new Promise(resolve => {
+    new MutationObserver(() => {
+      if (main.ariaBusy === 'false') resolve(main.querySelectorAll('tbody tr').length)
+    }).observe(main, { attributeFilter: ['aria-busy'] })
+  })
 }
 
 describe('an operator', () => {
@@ -289,6 +299,23 @@ describe('an operator', () => {
     line.comeUp()
     await expect.poll(() => visitor.page.locator('tbody tr').count()).toBe(1)
     line.close()
+  })
+
+  it('hears from the page that it is busy, until the last answer is drawn', async () => {
+    await using t = await emptyWorld()
+    await t.chronos.enqueue('mail', {})
+    await using visitor = await Visitor.at(browser, t.url)
+    const { page } = visitor
+    await visitor.open('/schedules')
+    expect(await page.locator('main').getAttribute('aria-busy')).toBe('false')
+    const asked = new Promise<Route>(resolve => void page.route('**/api/v1/jobs?*', resolve))
+    await page.getByRole('link', { name: 'Jobs', exact: true }).click()
+    const answer = await asked
+    expect(await page.locator('main').getAttribute('aria-busy')).toBe('true')
+    const rows = page.evaluate(rowsWhenComplete)
+    await answer.continue()
+    expect(await rows).toBe(1)
+    expect(visitor.troubles).toEqual([])
   })
 
   it('opens the list of shortcuts and uses one', async () => {

@@ -113,17 +113,14 @@ export class Visitor implements AsyncDisposable {
     await this.settled()
   }
 
-  /** Resolves when no request is in flight and the results are drawn, because a response may cause more requests. */
+  /** Resolves when no request is in flight and the page says that it has drawn every answer, because a response may cause more requests. */
   async settled(): Promise<void> {
     await this.page.locator('main').waitFor()
     do {
       await this.#answered()
+      await this.page.waitForFunction(isComplete)
       await this.page.evaluate(twoFrames)
-      await this.page.waitForFunction(() => {
-        const main = document.querySelector('main')
-        return main !== null && main.textContent !== '' && document.querySelector('[aria-busy="true"]') === null
-      })
-    } while (this.#asked.size > 0)
+    } while (this.#asked.size > 0 || !(await this.page.evaluate(isComplete)))
   }
 
   async #answered(): Promise<void> {
@@ -168,6 +165,12 @@ interface Axe {
       readonly nodes: readonly { readonly html: string }[]
     }[]
   }>
+}
+
+/** The page is busy from the render that first needs an answer until the answer is drawn. */
+function isComplete(): boolean {
+  const main = document.querySelector('main')
+  return main !== null && main.textContent !== '' && document.querySelector('[aria-busy="true"]') === null
 }
 
 /** Components render in the first frame, and the second frame shows the result. */

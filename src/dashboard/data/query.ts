@@ -1,5 +1,5 @@
 import { effect, type Signal, signal, untracked } from '@preact/signals'
-import { useEffect, useMemo } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useMemo } from 'preact/hooks'
 import { every, later, serverNow } from './clock.js'
 import { asProblem, isAbort, type Problem } from './http.js'
 import { heard, isPaused, onChange, type Topic } from './live.js'
@@ -42,6 +42,26 @@ function keep(key: string, data: unknown): void {
   kept.delete(key)
   kept.set(key, { data, at: serverNow() })
   if (kept.size > KEPT_MAX) kept.delete(kept.keys().next().value!)
+}
+
+/** The queries on the screen whose first answer is not drawn yet. */
+const unanswered = new Set<object>()
+
+/** Whether the screen is incomplete: true from the render that first needs an answer until the answer is drawn. */
+export const isFetching = signal(false)
+
+function expectAnswer(question: object): void {
+  unanswered.add(question)
+  isFetching.value = true
+}
+
+/** Components render in the task in which their answer arrives, and what they ask for then is expected before this ends. */
+function drawn(question: object): void {
+  if (!unanswered.has(question)) return
+  later(0, () => {
+    unanswered.delete(question)
+    isFetching.value = unanswered.size > 0
+  })
 }
 
 type Facts<T> = Omit<QueryState<T>, 'refetch'>
@@ -91,6 +111,7 @@ class Question<T> {
   }
 
   #answered(): void {
+    drawn(this)
     this.#isAsking = false
     if (!this.#isDue) return
     // An event arrived while the request was in flight.
@@ -142,6 +163,11 @@ export function useQuery<T>(
     return made
   }, [key])
   question.load.now = load
+  // Before the effects below, in the task of the render: in between the screen must not seem complete.
+  useLayoutEffect(() => {
+    expectAnswer(question)
+    return () => drawn(question)
+  }, [question])
   const about = topics.join(' ')
   useEffect(() => {
     untracked(() => void question.ask())
