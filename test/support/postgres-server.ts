@@ -110,6 +110,17 @@ export class PostgresServer {
     return this.#port
   }
 
+  /** The processes of its connections and upkeep. Elsewhere than on Linux they are not known. */
+  get processes(): readonly number[] {
+    const pid = this.#process?.pid
+    try {
+      const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8')
+      return children.split(' ').filter(Boolean).map(Number)
+    } catch {
+      return []
+    }
+  }
+
   /** Restarts after `kill`, on the same port and data. */
   async start(): Promise<void> {
     this.#port ||= await freePort()

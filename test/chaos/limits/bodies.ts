@@ -64,7 +64,7 @@ export const largeBodies: Scenario = {
   coverage: ({ clients = 0 }) => ({ bodies: clients }),
   run: ({ clients = 0 }, verdict) =>
     onSqlite(async ({ store }) => {
-      const server = await FloodedServer.start(store, TOKEN)
+      const server = await FloodedServer.start(store, { token: TOKEN })
       try {
         await floodAll(server, clients, verdict)
         verdict.count('bodies', clients)

@@ -1,9 +1,9 @@
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
 import { freePort } from '../../support/port.js'
 import { exitOf, startProcess } from '../../support/process.js'
 import type { Verdict } from '../verdict.js'
+import { answerMs, since, type Work, workOf } from './answer-time.js'
 
 /** The heap that a server may have. An unlimited one would hide what a flood costs. */
 const FLAGS = ['--max-old-space-size=512']
@@ -24,62 +24,57 @@ interface Answer {
   readonly ms: number
 }
 
-/**
- * How long the main thread of a process was ready to run and waited for a core, in milliseconds. Elsewhere than on Linux
- * it is not known.
- */
-function heldUpMs(pid: number): number {
-  try {
-    const [, heldUpNs] = readFileSync(`/proc/${pid}/schedstat`, 'utf8').split(' ')
-    return Number(heldUpNs) / 1e6
-  } catch {
-    return 0
-  }
+interface FloodOptions {
+  readonly token?: string
+  /** The processes of a store that has its own. */
+  readonly storeProcesses?: () => readonly number[]
 }
 
 /**
- * A server in its own process that a scenario floods, seen from a client that behaves. Its times are without those in
- * which the machine gave the cores to other programs, so that they say something about the server and not about the load
- * of the machine.
+ * A server in its own process that a scenario floods, seen from a client that behaves. Its times leave out
+ * how long the machine gave the cores to other programs.
  */
 export class FloodedServer {
   readonly port: number
   readonly #child: ChildProcess
-  readonly #token: string | undefined
+  readonly #options: FloodOptions
   slowestMs = 0
 
-  private constructor(port: number, child: ChildProcess, token: string | undefined) {
+  private constructor(port: number, child: ChildProcess, options: FloodOptions) {
     this.port = port
     this.#child = child
-    this.#token = token
+    this.#options = options
   }
 
-  static async start(store: string, token?: string): Promise<FloodedServer> {
+  static async start(store: string, options: FloodOptions = {}): Promise<FloodedServer> {
     const port = await freePort()
-    const args = [store, String(port), ...(token === undefined ? [] : [token])]
-    return new FloodedServer(port, await startProcess('chaos/processes/limit-server.js', args, { flags: FLAGS }), token)
+    const args = [store, String(port), ...(options.token === undefined ? [] : [options.token])]
+    const child = await startProcess('chaos/processes/limit-server.js', args, { flags: FLAGS })
+    return new FloodedServer(port, child, options)
   }
 
   /** Resolves to the slowest time, the size and the status of some requests. */
   async get(path: string, times = 1): Promise<Answer> {
     let slowest: Answer = { status: 0, bytes: 0, ms: -1 }
     for (let count = 0; count < times; count++) {
-      const [startedAt, before] = [performance.now(), this.#heldUp()]
-      const headers = this.#token === undefined ? {} : { authorization: `Bearer ${this.#token}` }
+      const [startedAt, before] = [performance.now(), new Map(this.#work())]
+      const { token } = this.#options
+      const headers = token === undefined ? {} : { authorization: `Bearer ${token}` }
       const response = await fetch(`http://127.0.0.1:${this.port}${path}`, { headers })
       const bytes = (await response.arrayBuffer()).byteLength
-      const heldUp = this.#heldUp().map((ms, index) => ms - before[index]!)
-      // Both may have waited at the same time, so only the longer wait is sure.
-      const ms = performance.now() - startedAt - Math.max(...heldUp)
+      const elapsedMs = performance.now() - startedAt
+      const [client, server, ...store] = this.#work().map(([pid, work]) => since(before.get(pid), work))
+      const ms = answerMs({ elapsedMs, client: client!, server: server!, store })
       if (ms > slowest.ms) slowest = { status: response.status, bytes, ms }
     }
     this.slowestMs = Math.max(this.slowestMs, slowest.ms)
     return slowest
   }
 
-  /** The waits of the client and of the server so far. */
-  #heldUp(): readonly number[] {
-    return [heldUpMs(process.pid), heldUpMs(this.#child.pid!)]
+  /** Of the client, the server and the store so far. */
+  #work(): readonly (readonly [pid: number, work: Work])[] {
+    const pids = [process.pid, this.#child.pid!, ...(this.#options.storeProcesses?.() ?? [])]
+    return pids.map(pid => [pid, workOf(pid)])
   }
 
   async memoryMb(): Promise<number> {

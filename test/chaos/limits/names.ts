@@ -64,10 +64,15 @@ async function fill(store: string, names: number): Promise<void> {
   await worker.stop()
 }
 
-async function askForAll(store: string, { names = 0 }: Size, verdict: Verdict): Promise<void> {
+async function askForAll(
+  store: string,
+  { names = 0 }: Size,
+  verdict: Verdict,
+  storeProcesses: () => readonly number[] = () => [],
+): Promise<void> {
   await fill(store, names)
   verdict.count('names', names)
-  const server = await FloodedServer.start(store)
+  const server = await FloodedServer.start(store, { storeProcesses })
   try {
     for (const path of PATHS) {
       const { status, bytes, ms } = await server.get(path, REQUESTS)
@@ -99,5 +104,5 @@ export const manyNamesOnSqlite: Scenario = {
 export const manyNamesOnPostgres: Scenario = {
   name: 'many queues, dependencies, tenants, error groups and tags on PostgreSQL',
   ...common,
-  run: (size, verdict) => onPostgres(({ store }) => askForAll(store, size, verdict)),
+  run: (size, verdict) => onPostgres(({ store }, server) => askForAll(store, size, verdict, () => server.processes)),
 }

@@ -54,6 +54,8 @@ function load(outcomes: readonly Outcome[]): string {
   const head = [
     '## Limits under hostile load',
     '',
+    'The time of an answer leaves out how long the client, the server and the store waited for a core, because the machine was shared with other work.',
+    '',
     '| Load | Bound | Size | Measured | Result |',
     '|---|---|---|---|---|',
   ]

@@ -236,4 +236,18 @@ export const FEATURE_BUGS: readonly Mutant[] = [
     find: '  if (queue?.paused) {\n',
     replace: "  if (queue?.paused && job.queue === '') {\n",
   },
+  {
+    name: 'a queue that is never removed',
+    file: 'src/engine/upkeep/empty-queues.ts',
+    find: 'record.updatedAt < now - KEPT_MS',
+    replace: 'record.updatedAt < 0',
+    killer: 'runs#emptyQueuesAreRemoved',
+  },
+  {
+    name: 'a result that vanishes without a word',
+    file: 'src/engine/worker/announce.ts',
+    find: "outcome.kind === 'succeeded' && outcome.note?.includes(NOT_KEPT)",
+    replace: "outcome.kind === 'succeeded' && outcome.note === NOT_KEPT",
+    killer: 'runs#aResultThatIsNotKeptIsLogged',
+  },
 ]

@@ -63,6 +63,13 @@ export const POSTGRES_BUGS: readonly Mutant[] = [
     killer: 'postgres#anUnknownSharedCommitIsNotRepeated',
   },
   {
+    name: 'a single connection that runs nothing',
+    file: 'src/store/postgres/connection/shares.ts',
+    find: 'max < CONNECTIONS_MIN',
+    replace: 'max < 1',
+    killer: 'postgres#oneConnectionIsRefused',
+  },
+  {
     name: 'errors of SQLite without a number are not recognised',
     file: 'src/store/sqlite/file/failure.ts',
     find: 'return MESSAGES.find(([message]) => message.test(thrown.message))?.[1] ?? 0',

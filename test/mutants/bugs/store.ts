@@ -3,6 +3,7 @@ import type { Mutant } from '../mutant.js'
 const SETTLE = 'src/store/sqlite/writes/settle.ts'
 const CLAIM = 'src/store/sqlite/writes/claim.ts'
 const LEASE = 'src/store/sqlite/writes/lease.ts'
+const FAILURE = 'src/store/sqlite/file/failure.ts'
 
 /** Bugs of the SQLite store: fences, counts, rows. */
 export const STORE_BUGS: readonly Mutant[] = [
@@ -140,5 +141,26 @@ export const STORE_BUGS: readonly Mutant[] = [
     file: LEASE,
     find: 'SET result = ifnull(result, excluded.result)',
     replace: 'SET result = NULL',
+  },
+  {
+    name: 'a deleted file that acknowledges writes',
+    file: 'src/store/sqlite/file/file.ts',
+    find: 'if (this.#place !== undefined && placeOf(this.path) !== this.#place) throw moved()',
+    replace: "if (this.#place === '' && placeOf(this.path) !== this.#place) throw moved()",
+    killer: 'sqlite#aDeletedFileAcknowledgesNothing',
+  },
+  {
+    name: 'a read-only file reported as an unknown error',
+    file: FAILURE,
+    find: '    case READONLY:\n      return readOnly()',
+    replace: '    case READONLY:\n      return error',
+    killer: 'sqlite#aReadOnlyFileIsNamed',
+  },
+  {
+    name: 'a failed flush of a commit reported as not done',
+    file: FAILURE,
+    find: 'if ((codeOf(error) & 0xff) !== IOERR || codeOf(error) === IOERR_SHMSIZE) return error',
+    replace: 'if (codeOf(error) > 0) return error',
+    killer: 'sqlite#aFailedFlushIsUnknown',
   },
 ]

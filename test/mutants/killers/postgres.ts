@@ -7,6 +7,7 @@ import {
   wasRefused,
 } from '../../../src/store/postgres/connection/failure.js'
 import { SharedCommit } from '../../../src/store/postgres/connection/shared-commit.js'
+import { sharesOf } from '../../../src/store/postgres/connection/shares.js'
 import { conversation, flight, listenForWarnings } from '../../../src/store/postgres/connection/transaction.js'
 
 // How the PostgreSQL store deals with its connection, whatever its tables are.
@@ -103,4 +104,10 @@ export async function anUnknownSharedCommitIsNotRepeated(): Promise<void> {
   })
   await assert.rejects(sending)
   assert.equal(writes, 1, 'an enqueue that may have been committed is sent again')
+}
+
+export async function oneConnectionIsRefused(): Promise<void> {
+  const { control, work } = sharesOf(2)
+  assert.deepEqual([control, work], [1, 1])
+  assert.throws(() => sharesOf(1), { code: 'INVALID_OPTION' })
 }

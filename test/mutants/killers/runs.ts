@@ -7,6 +7,7 @@ import { Chronos } from '../../../src/engine/client/chronos.js'
 import { defineJob } from '../../../src/engine/client/definition.js'
 import type { Environment } from '../../../src/engine/client/environment.js'
 import { seededDice, VirtualClock } from '../../../src/engine/time/virtual.js'
+import { removeEmptyQueues } from '../../../src/engine/upkeep/empty-queues.js'
 import type { Attempt } from '../../../src/engine/worker/attempt.js'
 import { runOnce } from '../../../src/engine/worker/effects.js'
 import type { Held } from '../../../src/engine/worker/fetcher.js'
@@ -179,5 +180,32 @@ export async function aRunThatIsCancelledBeforeItsRetryIsDelivered(): Promise<vo
   await clock.advance(5_000)
   const deliveries = await store.list({ queue: DELIVERIES }, { limit: 10 })
   assert.deepEqual([(await store.get(id))?.state, deliveries.data.length], ['cancelled', 1])
+  await clock.passUntil(chronos.close())
+}
+
+export async function aResultThatIsNotKeptIsLogged(): Promise<void> {
+  const clock = new VirtualClock()
+  const warned: unknown[] = []
+  const log = { ...quiet, warn: (facts: { event?: string }) => void warned.push(facts.event) } as typeof quiet
+  const chronos = new Chronos(async () => memoryStore({ clock }), clock, seededDice(1), { log })
+  const odd = defineJob<unknown, unknown>({ name: 'odd', run: () => ({ big: 1n }) })
+  chronos.work([odd])
+  await chronos.enqueue(odd, {})
+  await clock.advance(1_000)
+  await clock.passUntil(chronos.close())
+  assert.ok(warned.includes('result.dropped'), 'a result vanishes silently')
+}
+
+export async function emptyQueuesAreRemoved(): Promise<void> {
+  const clock = new VirtualClock()
+  const store = memoryStore({ clock })
+  const chronos = new Chronos(async () => store, clock, seededDice(1), { log: false })
+  const { id } = await chronos.enqueue('resize', {}, { queue: 'once', delay: '30d' })
+  await chronos.jobs.cancel(id)
+  await chronos.jobs.delete(id)
+  await store.fold(100)
+  await clock.advance(8 * 86_400_000)
+  await removeEmptyQueues(store, clock.now())
+  assert.deepEqual(await chronos.queues.list(), [], 'an empty queue is kept for ever')
   await clock.passUntil(chronos.close())
 }

@@ -1,10 +1,15 @@
 import assert from 'node:assert/strict'
 import { Chronos } from '../../../src/engine/client/chronos.js'
-import { seededDice } from '../../../src/engine/time/virtual.js'
+import { seededDice, VirtualClock } from '../../../src/engine/time/virtual.js'
+import { createChronos } from '../../../src/index.js'
 import { Access } from '../../../src/server/access/access.js'
 import { type Caller, ROLES } from '../../../src/server/access/caller.js'
+import { Quota, TENANT_MAX } from '../../../src/server/access/quota.js'
 import { Tokens } from '../../../src/server/access/tokens.js'
 import { AuditLog } from '../../../src/server/audit-log.js'
+import { EventStream } from '../../../src/server/events/stream.js'
+import { Health } from '../../../src/server/health.js'
+import { BodyBudget } from '../../../src/server/http/body.js'
 import { Idempotency, repeatId } from '../../../src/server/http/idempotency.js'
 import { isOwn, ownTenant } from '../../../src/server/routes/tenancy.js'
 import { ChronosServer } from '../../../src/server/server.js'
@@ -153,6 +158,14 @@ export async function sessionsEnd(): Promise<void> {
   await assert.rejects(access.callerOf(from({ session: secret })), { status: 401 })
 }
 
+export async function streamsEndWithTheirToken(): Promise<void> {
+  const clock = new VirtualClock()
+  const ignore = (): void => {}
+  const stream = new EventStream({ clock, isValid: async () => false, onRoom: ignore, onClosed: ignore })
+  await clock.advance(5_000)
+  assert.ok(stream.isClosed, 'a stream is open five seconds after its token was revoked')
+}
+
 export async function viewersChangeNothing(): Promise<void> {
   const { server, call, bearer } = serve()
   const { token } = await server.tokens.create({ name: 'ci', role: 'viewer' })
@@ -186,7 +199,57 @@ export async function tenantsSeeTheirOwn(): Promise<void> {
   await server.close()
 }
 
+export async function aTenantCreatesSoManyQueues(): Promise<void> {
+  const chronos = { queues: { list: async () => [] } } as unknown as Chronos
+  const quota = new Quota(chronos, new HandClock())
+  for (let queue = 0; queue < TENANT_MAX.queues; queue++) await quota.job(ACME, `queue-${queue}`, undefined)
+  await quota.job(ACME, 'queue-0', undefined)
+  await assert.rejects(quota.job(ACME, 'one-more', undefined), { code: 'NOT_ALLOWED' })
+}
+
+export async function scheduleIdsAreOfOneTenant(): Promise<void> {
+  const { server, call, bearer } = serve()
+  for (const tenantId of ['acme', 'beta']) {
+    const { token } = await server.tokens.create({ name: tenantId, role: 'operator', tenantId })
+    const schedule = { every: '1h', job: 'report' }
+    const response = await call('PUT', '/schedules/nightly', schedule, bearer(token))
+    assert.equal(response.status, 201, 'a tenant learns which schedules another one has')
+  }
+  await server.close()
+}
+
 // ---------------------------------------------------------------- requests
+
+export async function bodiesShareABound(): Promise<void> {
+  const budget = new BodyBudget(10)
+  budget.take(6)
+  assert.throws(() => budget.take(6), { status: 503 }, 'each request may take all of the memory')
+  budget.give(6)
+  budget.take(6)
+}
+
+export async function integersAreNotRounded(): Promise<void> {
+  const token = 'the-token-of-the-admin'
+  const { server, bearer } = serve({ token })
+  const headers = { ...bearer(token), 'Content-Type': 'application/json' }
+  const body = '{"name":"a","payload":{"id":9007199254740993}}'
+  const response = await server.fetch(new Request('http://127.0.0.1/api/v1/jobs', { method: 'POST', headers, body }))
+  assert.equal(response.status, 422, 'an integer is rounded')
+  await server.close()
+}
+
+export async function probesDoNotNameTheStore(): Promise<void> {
+  const info = () => Promise.reject(new Error('chronos@db.internal refused the login'))
+  const health = new Health({ info } as unknown as Chronos, new HandClock())
+  const { isReady, checks } = await health.publicReadiness()
+  assert.equal(isReady, false)
+  assert.ok(!JSON.stringify(checks).includes('db.internal'), 'strangers learn the host of the store')
+}
+
+export async function anAddressIsShownWithoutItsPassword(): Promise<void> {
+  const open = () => createChronos({ store: 'postgers://me:open-sesame@db/jobs' as 'memory:' })
+  assert.throws(open, error => !String(error).includes('open-sesame'), 'an error shows a password')
+}
 
 export async function bodiesBeforeAuthenticationAreSmall(): Promise<void> {
   const { server, call } = serve({ token: 'the-token-of-the-admin' })

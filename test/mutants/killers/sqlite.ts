@@ -3,7 +3,7 @@ import { rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { seededDice } from '../../../src/engine/time/virtual.js'
-import { failure, isBusy } from '../../../src/store/sqlite/file/failure.js'
+import { commitFailure, failure, isBusy } from '../../../src/store/sqlite/file/failure.js'
 import { sqliteStore } from '../../../src/store/sqlite/store.js'
 import { Bench, BOOM, died, succeeded } from '../../store/conformance/bench.js'
 import { HandClock } from './clock.js'
@@ -14,6 +14,31 @@ export async function errorsAreKnownByTheirWords(): Promise<void> {
   assert.ok(isBusy(said('database is locked')), 'a locked database is not recognised')
   const broken = failure(said('database disk image is malformed'), 'a.db') as { code?: string }
   assert.equal(broken.code, 'STORE_CORRUPT')
+}
+
+const withNumber = (errcode: number): Error => Object.assign(new Error('no'), { errcode, code: 'ERR_SQLITE_ERROR' })
+
+export async function aReadOnlyFileIsNamed(): Promise<void> {
+  assert.equal((failure(withNumber(8), '/a/jobs.db') as { code?: string }).code, 'STORE_READ_ONLY')
+}
+
+export async function aFailedFlushIsUnknown(): Promise<void> {
+  const { code, message } = commitFailure(withNumber(1034), 'jobs.db') as { code?: string; message: string }
+  assert.equal(code, 'STORE_UNKNOWN', 'a commit that may have reached the disk is reported as not done')
+  assert.match(message, /except for an enqueue without a `key`/)
+}
+
+export async function aDeletedFileAcknowledgesNothing(): Promise<void> {
+  const path = join(tmpdir(), `chronos-killer-${process.pid}-gone.db`)
+  const store = sqliteStore({ path, clock: new HandClock(), dice: seededDice(1) })
+  try {
+    await store.setQueue('a', { paused: true })
+    rmSync(path)
+    await assert.rejects(store.setQueue('b', { paused: true }), { code: 'STORE_UNAVAILABLE' })
+  } finally {
+    await store.close()
+    for (const suffix of ['', '-wal', '-shm']) rmSync(path + suffix, { force: true })
+  }
 }
 
 export async function oneClockPerFile(): Promise<void> {
