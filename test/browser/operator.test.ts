@@ -173,27 +173,6 @@ describe('figures', () => {
   })
 })
 
-describe('what needs attention', () => {
-  it('is grouped by rule, limited to five, without silenced alerts, and leads to the cause', async () => {
-    const { page } = visitor
-    await t.api('PUT', '/alerts/rules', { 'dead-letters': { for: 0 } })
-    t.chronos.maintain()
-    const firing = async (): Promise<readonly string[]> =>
-      (await t.chronos.alerts.list({ state: 'firing' })).data.map(({ rule }) => rule)
-    await expect.poll(firing, { timeout: 60_000 }).toContain('dead-letters')
-    await visitor.open('/')
-    const panel = page.locator('.panel', { has: page.getByRole('heading', { name: 'Needs attention' }) })
-    const dead = panel.getByRole('link', { name: /dead-letters/ })
-    expect(await dead.count()).toBe(1)
-    expect(await dead.getAttribute('href')).toMatch(/\/dead/)
-    expect(await panel.getByRole('link').count()).toBeLessThanOrEqual(5)
-    await t.chronos.alerts.silence({ rule: 'dead-letters', labels: {}, for: '1h' })
-    await visitor.open('/')
-    expect(await panel.getByRole('link', { name: /dead-letters/ }).count()).toBe(0)
-    expect(visitor.troubles).toEqual([])
-  })
-})
-
 describe('redrives', () => {
   it('start with a tenth of the jobs, are one line in the list, and name their error', async () => {
     const { page } = visitor

@@ -88,7 +88,7 @@ export interface Redrive {
   readonly lockedUntil?: number
 }
 
-const REDRIVE_STATES = ['canary', 'running', 'paused', 'stopped', 'done', 'aborted'] as const
+export const REDRIVE_STATES = ['canary', 'running', 'paused', 'stopped', 'done', 'aborted'] as const
 export type RedriveState = (typeof REDRIVE_STATES)[number]
 
 /** Another live job has its `unique` value. */

@@ -7,6 +7,12 @@ export const count = named('Count', view({ value: integer(), relation: oneOf(['e
 })
 export type Count = Infer<typeof count>
 
+/** The sum, which is exact if every count is. */
+export function sumOfCounts(counts: readonly Count[]): Count {
+  const value = counts.reduce((sum, count) => sum + count.value, 0)
+  return { value, relation: counts.every(({ relation }) => relation === 'exact') ? 'exact' : 'at-least' }
+}
+
 /** A counter for each key, at 0. */
 export function zeros<const Key extends string>(keys: readonly Key[]): Record<Key, number> {
   return Object.fromEntries(keys.map(key => [key, 0])) as Record<Key, number>

@@ -40,6 +40,8 @@ export interface Secret {
 /** `gone`: it responded with 410. `failing`: no delivery succeeded for days. */
 export type DisabledReason = 'gone' | 'failing' | 'by-hand'
 
+export const endpointState = oneOf(['enabled', 'disabled'])
+
 /** An endpoint that receives events. */
 export interface Endpoint {
   readonly id: string
@@ -254,7 +256,7 @@ export const endpointView = named(
       id: anyText,
       url: anyText,
       events: listOf(oneOf(WEBHOOK_EVENTS)),
-      state: oneOf(['enabled', 'disabled']),
+      state: endpointState,
       secrets: about(
         listOf(view({ createdAt: timestamp }, { expiresAt: timestamp })),
         'The secrets that currently sign messages; each is shown only once, when it is created.',

@@ -16,7 +16,7 @@ import type { EndpointInput, EndpointView } from '../../core/webhook/webhook.js'
 import type { RuleChanges } from '../../engine/alerts/alerts.js'
 import type { EnqueueOptions, EnqueueResult } from '../../engine/client/enqueuer.js'
 import type { ErrorBreakdown } from '../../engine/dead/breakdown.js'
-import type { BulkResult, ErrorGroupView } from '../../engine/dead/dead.js'
+import type { BulkResult, ErrorGroupList, ErrorGroupView } from '../../engine/dead/dead.js'
 import type { DryRun, RedriveView } from '../../engine/dead/redrives.js'
 import type { CircuitView } from '../../engine/dependencies/circuits.js'
 import type { StatsSeries } from '../../engine/figures/series.js'
@@ -101,7 +101,7 @@ export const jobs = {
 
 export const dead = {
   list: some<Counted<JobView>>('/dead'),
-  groups: some<List<ErrorGroupView>>('/dead/groups'),
+  groups: some<ErrorGroupList>('/dead/groups'),
   group: (fingerprint: string, tenantId?: string, signal?: Signal) =>
     request<ErrorGroupView>('GET', `/dead/groups/${segment(fingerprint)}`, { query: { tenantId }, signal }),
   setGroup: (fingerprint: string, state: 'open' | 'resolved' | 'ignored', tenantId?: string) =>

@@ -83,6 +83,7 @@ export const groupQuery = object(
   {
     all: about(boolean, 'Include groups without a dead letter, and resolved and ignored groups. Default false.'),
     state: oneOf(GROUP_STATES),
+    unresolved: about(boolean, 'Only open and regressed groups with dead letters. Default false.'),
     tenantId: about(freeText, 'Only the part of this tenant. Default: all tenants, with a breakdown.'),
     from: about(
       time,
@@ -93,6 +94,16 @@ export const groupQuery = object(
   },
 )
 export type GroupQuery = Infer<typeof groupQuery>
+
+/** A page of groups, with the number of all that were asked for. */
+export const errorGroupList = named(
+  'ErrorGroupList',
+  view({
+    data: listOf(errorGroupView),
+    page: view({ total: about(integer(), 'The number of groups on all pages.') }, { next: anyText }),
+  }),
+)
+export type ErrorGroupList = Infer<typeof errorGroupList>
 
 export const SETTABLE_STATES = ['open', 'resolved', 'ignored'] as const
 
@@ -118,13 +129,14 @@ export class Dead {
   }
 
   /** Most dead letters first, then the newest. */
-  async groups(query: GroupQuery = {}): Promise<List<ErrorGroupView>> {
+  async groups(query: GroupQuery = {}): Promise<ErrorGroupList> {
     const asked = read(groupQuery, query, 'dead.groups:')
-    const { limit = PAGE_DEFAULT, cursor, all = false, state, tenantId } = asked
+    const { limit = PAGE_DEFAULT, cursor, all = false, state, unresolved = false, tenantId } = asked
     const found = await this.#groups(tenantId)
     const seen = await readSeen(this.#env, asked)
     const isShown = (group: RolledUp): boolean => {
       if (seen && !seen.has(group.fingerprint)) return false
+      if (unresolved && (isSettled(group) || group.dead === 0)) return false
       if (state !== undefined) return group.state === state
       return all || (group.state !== 'ignored' && (seen !== undefined || group.dead > 0))
     }
@@ -146,7 +158,7 @@ export class Dead {
       ...notes.get(idOf(group)),
       ...present({ inRange: seen?.get(group.fingerprint) }),
     }))
-    return { data, page: isLast ? {} : { next: idOf(page.at(-1)!) } }
+    return { data, page: { total: groups.length, ...(!isLast && { next: idOf(page.at(-1)!) }) } }
   }
 
   async group(fingerprint: string, tenantId?: string): Promise<ErrorGroupView> {
@@ -262,6 +274,8 @@ export class Dead {
     await folded(await this.#env.connection.store())
   }
 }
+
+const isSettled = ({ state }: RolledUp): boolean => state === 'resolved' || state === 'ignored'
 
 const idOf = ({ fingerprint, tenantId }: ErrorGroup): string => groupId(fingerprint, tenantId)
 

@@ -7,6 +7,7 @@ import {
   failingOf,
   isActive,
   isLeftAlone,
+  REDRIVE_STATES,
   type Redrive,
   type RedriveFilter,
   type RedriveOptions,
@@ -16,20 +17,28 @@ import {
   startedOf,
 } from '../../core/redrive/redrive.js'
 import { ChronosError, shown } from '../../core/values/error.js'
-import { pageLimit } from '../../core/values/limits.js'
 import { present } from '../../core/values/present.js'
 import { formatRate, perSecondOf, type Rate, rate } from '../../core/values/rate.js'
-import { read } from '../../core/values/schema.js'
+import { type Infer, oneOf, read } from '../../core/values/schema.js'
+import { list, object, union } from '../../core/values/shape.js'
 import type { Store } from '../../store/store.js'
 import type { Environment } from '../client/environment.js'
 import { countAll } from '../jobs/bulk.js'
-import { type DeadQuery, jobFilter, type List, listOf, PAGE_DEFAULT, type TenantQuery } from '../jobs/query.js'
+import { type DeadQuery, jobFilter, type List, listOf, PAGE_DEFAULT, tenantQuery } from '../jobs/query.js'
 import type { Records } from '../records/records.js'
 import { groupRecords, groupsOf } from './group-records.js'
 import { filterOf, redriveRecords } from './redriver.js'
 
 export type { DryRun, RedriveOptions, RedriveView } from '../../core/redrive/redrive.js'
 export type { DeadQuery } from '../jobs/query.js'
+
+const state = oneOf(REDRIVE_STATES)
+
+export const redriveQuery = object(
+  {},
+  { state: union(state, list(state, { max: REDRIVE_STATES.length, of: 'states' })), ...tenantQuery.optional },
+)
+export type RedriveQuery = Infer<typeof redriveQuery>
 
 /** `chronos.redrives`: redrives of dead jobs. */
 export class Redrives {
@@ -89,12 +98,14 @@ export class Redrives {
   }
 
   /** Newest first. */
-  async list({ limit = PAGE_DEFAULT, cursor, tenantId }: TenantQuery = {}): Promise<List<RedriveView>> {
-    read(pageLimit, limit, 'redrives.list: limit')
+  async list(query: RedriveQuery = {}): Promise<List<RedriveView>> {
+    const { limit = PAGE_DEFAULT, cursor, tenantId, state } = read(redriveQuery, query, 'redrives.list:')
+    const states = state && new Set([state].flat())
     const store = await this.#env.connection.store()
     const order = { order: 'down', ...present({ to: cursor }) } as const
-    const mine = ({ tenantId: own }: Redrive): boolean => tenantId === undefined || own === tenantId
-    const found = await this.#records.page({ limit: limit + 1, ...order }, mine)
+    const isWanted = (redrive: Redrive): boolean =>
+      (tenantId === undefined || redrive.tenantId === tenantId) && (!states || states.has(redrive.state))
+    const found = await this.#records.page({ limit: limit + 1, ...order }, isWanted)
     const data = await Promise.all(found.slice(0, limit).map(({ body }) => this.#view(store, body)))
     return listOf(data, found.length > limit ? found[limit - 1]!.id : undefined)
   }
@@ -117,10 +128,13 @@ export class Redrives {
     })
   }
 
+  /** Ends a redrive for good, also one that its stop rule stopped. */
   abort(id: string): Promise<RedriveView> {
-    return this.#change(id, 'abort', (redrive, _results, now) =>
-      isActive(redrive) || redrive.state === 'paused' ? { ...redrive, state: 'aborted', finishedAt: now } : undefined,
-    )
+    return this.#change(id, 'abort', (redrive, _results, now) => {
+      const { state, finishedAt = now } = redrive
+      if (!isActive(redrive) && state !== 'paused' && state !== 'stopped') return undefined
+      return { ...redrive, state: 'aborted', finishedAt }
+    })
   }
 
   setRate(id: string, asked: Rate): Promise<RedriveView> {

@@ -5,7 +5,7 @@ import { ChronosError, shown } from '../../core/values/error.js'
 import { freeText } from '../../core/values/limits.js'
 import { present } from '../../core/values/present.js'
 import { about, anyText, boolean, type Infer, integer, named, oneOf, read } from '../../core/values/schema.js'
-import { object, view } from '../../core/values/shape.js'
+import { list, object, union, view } from '../../core/values/shape.js'
 import { timestamp } from '../../core/values/time.js'
 import type { Environment } from '../client/environment.js'
 import { type List, listOf, PAGE_DEFAULT, paging } from '../jobs/query.js'
@@ -36,11 +36,14 @@ export const circuitView = named(
 )
 export type CircuitView = Infer<typeof circuitView>
 
+const state = oneOf(CIRCUIT_STATES)
+
 /** A page of circuits. */
 export const circuitQuery = object(
   {},
   {
     q: about(freeText, 'Only dependencies with this text in their name.'),
+    state: union(state, list(state, { max: CIRCUIT_STATES.length, of: 'states' })),
     restricted: about(
       boolean,
       'true: only circuits that are not closed, or that an operator holds. false: only the others.',
@@ -69,11 +72,19 @@ export class Circuits {
 
   /** A page of the circuits: first those of jobs without a tenant, then by tenant; by dependency. */
   async list(query: CircuitQuery = {}): Promise<List<CircuitView>> {
-    const { limit = PAGE_DEFAULT, cursor: from, q = '', restricted } = read(circuitQuery, query, 'circuits.list:')
+    const {
+      limit = PAGE_DEFAULT,
+      cursor: from,
+      q = '',
+      restricted,
+      state: asked,
+    } = read(circuitQuery, query, 'circuits.list:')
     const { now } = await (await this.#env.connection.store()).info()
     const text = q.toLowerCase()
+    const states = asked && new Set([asked].flat())
     const isWanted = (dependency: Dependency): boolean =>
       dependency.key.toLowerCase().includes(text) &&
+      (!states || states.has(circuitState(dependency, now))) &&
       (restricted === undefined || restricted === isRestricted(dependency, now))
     const found = await this.#records.page(present({ limit: limit + 1, from }), isWanted)
     const views = found.slice(0, limit).map(({ body }) => viewDependency(body, now))

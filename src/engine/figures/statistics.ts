@@ -2,7 +2,7 @@ import { retryRateOf } from '../../core/alert/rule.js'
 import type { WaitingPhase } from '../../core/job/job.js'
 import { timeText } from '../../core/job/view.js'
 import { isInternal } from '../../core/queue/internal.js'
-import { count } from '../../core/values/count.js'
+import { count, sumOfCounts } from '../../core/values/count.js'
 import { HOUR_MS } from '../../core/values/duration.js'
 import { present } from '../../core/values/present.js'
 import { about, type Infer, integer, named, number } from '../../core/values/schema.js'
@@ -146,7 +146,7 @@ async function readWaiting(
   const isMany = queues > CENSUS_QUEUES_MAX
   const census = isMany ? [] : await store.census({ cap: COUNT_CAP })
   const of = async (phase: WaitingPhase): Promise<Count> =>
-    isMany ? count({ phase }) : sumOf(census.map(queue => queue[phase]))
+    isMany ? count({ phase }) : cappedSum(census.map(queue => queue[phase]))
   const [scheduled, queued, retrying, blocked] = await Promise.all([
     of('scheduled'),
     of('queued'),
@@ -156,10 +156,9 @@ async function readWaiting(
   return { scheduled, queued, retrying, blocked }
 }
 
-function sumOf(counts: readonly Count[]): Count {
-  const value = counts.reduce((sum, count) => sum + count.value, 0)
-  if (value > COUNT_CAP) return { value: COUNT_CAP, relation: 'at-least' }
-  return { value, relation: counts.every(({ relation }) => relation === 'exact') ? 'exact' : 'at-least' }
+function cappedSum(counts: readonly Count[]): Count {
+  const sum = sumOfCounts(counts)
+  return sum.value > COUNT_CAP ? { value: COUNT_CAP, relation: 'at-least' } : sum
 }
 
 async function readTotals(store: Store, now: number) {

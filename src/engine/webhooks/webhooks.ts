@@ -1,9 +1,9 @@
 import type { JobView } from '../../core/job/view.js'
 import { type RecoverOptions, recoverOptions } from '../../core/redrive/redrive.js'
 import { ChronosError } from '../../core/values/error.js'
-import { pageLimit } from '../../core/values/limits.js'
 import { present } from '../../core/values/present.js'
-import { read } from '../../core/values/schema.js'
+import { type Infer, read } from '../../core/values/schema.js'
+import { object } from '../../core/values/shape.js'
 import { DELIVERIES } from '../../core/webhook/delivery.js'
 import {
   disabled,
@@ -13,6 +13,7 @@ import {
   type EndpointView,
   enabled,
   endpointLimits,
+  endpointState,
   type ParsedEndpoint,
   parseEndpoint,
   viewEndpoint,
@@ -25,7 +26,7 @@ import type { Redrives, RedriveView } from '../dead/redrives.js'
 import { EgressBlocked } from '../egress/blocked.js'
 import type { Egress } from '../egress/egress.js'
 import type { Jobs } from '../jobs/jobs.js'
-import { type List, listOf, PAGE_DEFAULT, type PageQuery, type TenantQuery } from '../jobs/query.js'
+import { type List, listOf, PAGE_DEFAULT, type PageQuery, tenantQuery } from '../jobs/query.js'
 import { checkSupport } from '../limits/declared.js'
 import { type Endpoints, PER_JOB } from './endpoints.js'
 import { newSecret } from './signature.js'
@@ -37,6 +38,9 @@ export interface NewSecret {
 }
 
 export type { RecoverOptions } from '../../core/redrive/redrive.js'
+
+export const webhookQuery = object({}, { state: endpointState, ...tenantQuery.optional })
+export type WebhookQuery = Infer<typeof webhookQuery>
 
 export interface DeliveryQuery extends PageQuery {
   readonly state?: JobView['state']
@@ -78,11 +82,11 @@ export class Webhooks {
   }
 
   /** Endpoints by id, oldest first. */
-  async list({ limit = PAGE_DEFAULT, cursor, tenantId }: TenantQuery = {}): Promise<List<EndpointView>> {
-    read(pageLimit, limit, 'webhooks.list: limit')
-    const from = cursor === undefined ? {} : { from: cursor }
-    const mine = ({ tenantId: own }: Endpoint): boolean => tenantId === undefined || own === tenantId
-    const found = await this.#options.endpoints.page({ limit: limit + 1, ...from }, mine)
+  async list(query: WebhookQuery = {}): Promise<List<EndpointView>> {
+    const { limit = PAGE_DEFAULT, cursor: from, tenantId, state } = read(webhookQuery, query, 'webhooks.list:')
+    const isWanted = (endpoint: Endpoint): boolean =>
+      (tenantId === undefined || endpoint.tenantId === tenantId) && (state === undefined || endpoint.state === state)
+    const found = await this.#options.endpoints.page(present({ limit: limit + 1, from }), isWanted)
     const now = this.#options.env.time.now()
     return listOf(
       found.slice(0, limit).map(({ body }) => viewEndpoint(body, now)),

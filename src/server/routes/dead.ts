@@ -5,7 +5,14 @@ import { present } from '../../core/values/present.js'
 import { about, named, oneOf } from '../../core/values/schema.js'
 import { listOf, object, omit, view } from '../../core/values/shape.js'
 import { breakdownQuery, errorBreakdown } from '../../engine/dead/breakdown.js'
-import { type Dead, type ErrorGroupView, errorGroupView, groupQuery, SETTABLE_STATES } from '../../engine/dead/dead.js'
+import {
+  type Dead,
+  type ErrorGroupView,
+  errorGroupList,
+  errorGroupView,
+  groupQuery,
+  SETTABLE_STATES,
+} from '../../engine/dead/dead.js'
 import { assignee as assigneeName, noteText } from '../../engine/dead/error-notes.js'
 import { bulkResult, checkMeant } from '../../engine/jobs/bulk.js'
 import { paging } from '../../engine/jobs/query.js'
@@ -13,7 +20,7 @@ import { chosen, type Facts, tenantWords } from '../audit-words.js'
 import { type Answer, type Call, type Endpoint, endpoint, ok } from '../endpoint.js'
 import { jobList } from './job-forms.js'
 import { jobsShownTo, ownTenant, shownTo } from './tenancy.js'
-import { bulkRequest, id, listSchema } from './words.js'
+import { bulkRequest, id } from './words.js'
 
 export const deadFilter = named('DeadFilter', deadQuery, {
   description: 'Selects dead jobs that match every condition.',
@@ -62,7 +69,7 @@ const groups = endpoint({
   role: 'viewer',
   tenants: 'own',
   query: groupQuery,
-  answers: ok(listSchema(errorGroupView, 'ErrorGroupList'), 'A page of error groups'),
+  answers: ok(errorGroupList, 'A page of error groups'),
   handle: async ({ app, caller, query }) => ({ body: await app.chronos.dead.groups(ownTenant(caller, query)) }),
 })
 

@@ -2,7 +2,7 @@ import { dryRunView, type RedriveView, redriveOptions, redriveView } from '../..
 import { rate } from '../../core/values/rate.js'
 import { named } from '../../core/values/schema.js'
 import { object } from '../../core/values/shape.js'
-import { tenantQuery } from '../../engine/jobs/query.js'
+import { redriveQuery } from '../../engine/dead/redrives.js'
 import type { Caller } from '../access/caller.js'
 import type { Application } from '../application.js'
 import { chosen } from '../audit-words.js'
@@ -55,7 +55,7 @@ const list = endpoint({
   summary: 'List redrives, newest first',
   role: 'viewer',
   tenants: 'own',
-  query: tenantQuery,
+  query: redriveQuery,
   answers: ok(listSchema(redriveView, 'RedriveList'), 'A page of redrives'),
   handle: async ({ app, caller, query }) => ({ body: await app.chronos.redrives.list(ownTenant(caller, query)) }),
 })
@@ -133,5 +133,5 @@ export const REDRIVES: readonly Endpoint[] = [
   setRate,
   action('pause', 'Pause a redrive; jobs that have started continue'),
   action('resume', 'Resume a redrive; one that stopped continues without a canary'),
-  action('abort', 'Abort a redrive'),
+  action('abort', 'Abort a redrive, also one that stopped'),
 ]

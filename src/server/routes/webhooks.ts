@@ -4,8 +4,9 @@ import { recoverOptions, redriveView } from '../../core/redrive/redrive.js'
 import { about, anyText, named, oneOf } from '../../core/values/schema.js'
 import { object, view } from '../../core/values/shape.js'
 import { type EndpointView, endpointLimits, endpointView, webhookInput } from '../../core/webhook/webhook.js'
-import { paging, tenantQuery } from '../../engine/jobs/query.js'
+import { paging } from '../../engine/jobs/query.js'
 import { PER_JOB } from '../../engine/webhooks/endpoints.js'
+import { webhookQuery } from '../../engine/webhooks/webhooks.js'
 import type { Caller } from '../access/caller.js'
 import type { Application } from '../application.js'
 import { counted } from '../audit-words.js'
@@ -23,7 +24,7 @@ const list = endpoint({
   summary: 'List webhook endpoints, oldest first',
   role: 'viewer',
   tenants: 'own',
-  query: tenantQuery,
+  query: webhookQuery,
   answers: ok(listSchema(endpointView, 'WebhookList'), 'A page of webhook endpoints'),
   handle: async ({ app, caller, query }) => ({ body: await app.chronos.webhooks.list(ownTenant(caller, query)) }),
 })

@@ -82,6 +82,8 @@ describe('circuits', () => {
       ...Array(6).fill(8),
     ])
     expect((await read('restricted=false&limit=200')).flat()).toHaveLength(288)
+    const open = (await read('state=open&state=half-open&limit=5')).flat()
+    expect(open.map(({ key }) => Number(key.slice(4)) % 50)).toEqual(Array(6).fill(7))
     expect((await read('q=API-29')).flat()).toHaveLength(11)
     expect((await t.api('GET', '/circuits?limit=0')).status).toBe(422)
     expect(await t.chronos.circuits.list({ limit: 1 })).toMatchObject({

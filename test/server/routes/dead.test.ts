@@ -8,7 +8,7 @@ interface Group {
 }
 interface Groups {
   readonly data: readonly Group[]
-  readonly page: { readonly next?: string }
+  readonly page: { readonly next?: string; readonly total: number }
 }
 
 const pointersOf = (body: unknown): readonly string[] =>
@@ -51,6 +51,30 @@ describe('dead letters', () => {
       `/dead/groups?limit=1&cursor=${encodeURIComponent(first.body.page.next!)}`,
     )
     expect(second.body).toMatchObject({ data: [{ dead: 1 }], page: {} })
+    expect([first.body.page.total, second.body.page.total]).toEqual([2, 2])
+  })
+
+  it('have groups that are unresolved: open or regressed, with dead letters', async () => {
+    await using t = await startServer()
+    const groupOf = async (message: string): Promise<string> => {
+      await deadJobs(t, 1, {}, message)
+      const { data } = await t.chronos.dead.groups({ all: true })
+      return data.find(({ title }) => title.includes(message))!.fingerprint
+    }
+    const open = await groupOf('card declined')
+    const set = (fingerprint: string, state: string) => t.api('PATCH', `/dead/groups/${fingerprint}`, { state })
+    await set(await groupOf('host not found'), 'resolved')
+    await set(await groupOf('disk full'), 'ignored')
+    const regressed = await groupOf('no such bucket')
+    await set(regressed, 'resolved')
+    await deadJobs(t, 1, {}, 'no such bucket')
+    const redriven = await groupOf('connection refused')
+    await t.api('POST', '/jobs:retry', { filter: { fingerprint: redriven } })
+    const { body } = await t.api<Groups>('GET', '/dead/groups?unresolved=true')
+    expect(body.data.map(({ fingerprint }) => fingerprint)).toEqual([regressed, open])
+    expect(body.page).toEqual({ total: 2 })
+    const some = await t.api<Groups>('GET', '/dead/groups?unresolved=true&state=regressed')
+    expect(some.body.data).toMatchObject([{ fingerprint: regressed }])
   })
 
   it('have groups that can be marked as resolved', async () => {

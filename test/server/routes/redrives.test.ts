@@ -34,6 +34,30 @@ describe('redrives', () => {
     expect((await t.api('GET', '/redrives')).body).toMatchObject({ data: [{ id: made.body.id }], page: {} })
   })
 
+  it('are found by their state, and one that stopped can be aborted', async () => {
+    await using t = await startServer()
+    const [id] = await deadJobs(t, 1)
+    const start = async (): Promise<string> =>
+      (await t.api<Redrive>('POST', '/redrives', { filter: { ids: [id] } })).body.id
+    const [done, stopped, paused] = [await start(), await start(), await start()]
+    await t.api('POST', `/redrives/${paused}/pause`)
+    const store = await t.chronos.store()
+    for (const [redrive, state] of [[done, 'done'] as const, [stopped, 'stopped'] as const]) {
+      const [stored] = await store.records('redrive', { ids: [redrive] })
+      const body = JSON.stringify({ ...JSON.parse(stored!.body), state })
+      await store.putRecords([{ kind: 'redrive', id: redrive, body }])
+    }
+    const found = async (query: string): Promise<readonly string[]> =>
+      (await t.api<{ data: Redrive[] }>('GET', `/redrives?${query}`)).body.data.map(each => each.id)
+    expect(await found('state=stopped')).toEqual([stopped])
+    expect(await found('state=stopped&state=paused')).toEqual([paused, stopped])
+    expect(await found('limit=1&state=done')).toEqual([done])
+    expect((await t.api('GET', '/redrives?state=late')).status).toBe(422)
+    expect((await t.api('POST', `/redrives/${done}/abort`)).status).toBe(409)
+    expect((await t.api('POST', `/redrives/${stopped}/abort`)).body).toMatchObject({ state: 'aborted' })
+    expect(await found('state=stopped')).toEqual([])
+  })
+
   it('run dead jobs again until they succeed', async () => {
     await using t = await startServer()
     const ids = await deadJobs(t, 2)

@@ -46,6 +46,19 @@ describe('webhooks', () => {
     expect((await t.api('GET', path)).status).toBe(404)
   })
 
+  it('are found by their state', async () => {
+    await using t = await startServer(LOOPBACK)
+    const [first, second] = [
+      (await t.api<Webhook>('POST', '/webhooks', HOOK)).body,
+      (await t.api<Webhook>('POST', '/webhooks', HOOK)).body,
+    ]
+    await t.api('POST', `/webhooks/${second.id}/disable`)
+    const found = async (state: string): Promise<readonly string[]> =>
+      (await t.api<{ data: Webhook[] }>('GET', `/webhooks?state=${state}&limit=1`)).body.data.map(({ id }) => id)
+    expect([await found('enabled'), await found('disabled')]).toEqual([[first.id], [second.id]])
+    expect((await t.api('GET', '/webhooks?state=gone')).status).toBe(422)
+  })
+
   it('show their secret once, even to a repeated request', async () => {
     await using t = await startServer(LOOPBACK)
     const key = { 'Idempotency-Key': 'hook-1' }

@@ -36,10 +36,12 @@ chronos dead list --no-acknowledged --json | jq -r '.data[].id'`,
       addPageOptions(command)
         .option('--all', 'include groups without dead jobs, and resolved and ignored groups')
         .addOption(state)
+        .option('--unresolved', 'only open and regressed groups with dead jobs')
         .option('--tenant <id>', 'only the part of this tenant'),
     examples: `
 chronos dead groups
 chronos dead groups --all
+chronos dead groups --unresolved
 chronos dead groups --state regressed    resolved, then seen again
 chronos dead groups --json | jq -r '.data[0].fingerprint'`,
     run: async () => (await import('./groups.js')).listGroups,

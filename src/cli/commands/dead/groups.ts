@@ -17,21 +17,23 @@ import { cut } from '../../output/width.js'
 interface GroupsOptions extends BackendOptions, PageOptions {
   readonly all?: true
   readonly state?: GroupState
+  readonly unresolved?: true
   readonly tenant?: string
 }
 
 const STATES = ['open', 'resolved', 'regressed', 'ignored'] as const satisfies readonly GroupState[]
 
 export async function listGroups(options: GroupsOptions, io: Io): Promise<void> {
-  const { all, state, tenant } = options
+  const { all, state, unresolved, tenant } = options
   if (state !== undefined) checkWord(state, STATES, '--state')
-  const query = present({ ...pageOf(options), all, state, tenantId: tenant })
+  const query = present({ ...pageOf(options), all, state, unresolved, tenantId: tenant })
   const read = ({ dead }: Backend) => dead.groups(query)
   await list({ noun: 'group', none: noneOf(options), read, text: groupTable, summary }, [], options, io)
 }
 
-function noneOf({ all, state }: GroupsOptions): string {
+function noneOf({ all, state, unresolved }: GroupsOptions): string {
   if (state !== undefined) return `no error group is ${state}`
+  if (unresolved) return 'no unresolved error groups'
   return all ? 'no error groups: no run has failed' : 'no dead jobs'
 }
 

@@ -1,9 +1,13 @@
+import { Option } from 'commander'
 import type { RedriveView } from '../../../engine/dead/redrives.js'
 import { addPageOptions, rate } from '../../argument.js'
 import { acting, type CommandSpec, listing } from '../../command.js'
 import type { Style } from '../../output/print.js'
 
 const ID = ['<id>', 'id of the redrive'] as const
+
+const state = new Option('--state <state>', 'only redrives in this state')
+state.argChoices = ['canary', 'running', 'paused', 'stopped', 'done', 'aborted']
 
 const line = async (redrive: RedriveView, style: Style): Promise<string> =>
   (await import('./run.js')).redriveLine(redrive, style)
@@ -21,10 +25,10 @@ chronos redrives rate ID 5/s`,
     {
       name: 'list',
       summary: 'list redrives with their progress, newest first',
-      options: addPageOptions,
+      options: command => addPageOptions(command).addOption(state),
       examples: `
 chronos redrives list
-chronos redrives list --json | jq '.data[] | select(.state == "stopped")'`,
+chronos redrives list --state stopped`,
       run: listing(async () => (await import('./run.js')).REDRIVES),
     },
     {

@@ -1,4 +1,6 @@
+import type { RedriveState } from '../../../core/redrive/redrive.js'
 import { formatMs } from '../../../core/values/duration.js'
+import { present } from '../../../core/values/present.js'
 import type { RedriveView } from '../../../engine/dead/redrives.js'
 import { withBackend } from '../../backend/backend.js'
 import type { BackendOptions } from '../../backend/store-address.js'
@@ -30,10 +32,14 @@ const FIELDS: readonly Field<RedriveView>[] = [
 
 const NONE_YET = 'no redrives yet: `chronos dead redrive` starts one'
 
-export const REDRIVES: Listing<RedriveView, [PageOptions]> = {
+interface RedrivesOptions extends PageOptions {
+  readonly state?: RedriveState
+}
+
+export const REDRIVES: Listing<RedriveView, [RedrivesOptions]> = {
   noun: 'redrive',
-  none: NONE_YET,
-  read: ({ redrives }, options) => redrives.list(pageOf(options)),
+  none: ({ state }) => (state === undefined ? NONE_YET : `no redrive is ${state}`),
+  read: ({ redrives }, { state, ...page }) => redrives.list({ ...pageOf(page), ...present({ state }) }),
   text: FIELDS,
 }
 

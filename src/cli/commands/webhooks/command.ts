@@ -1,4 +1,4 @@
-import type { Command } from 'commander'
+import { type Command, Option } from 'commander'
 import { limitWords } from '../../../core/partition/words.js'
 import { present } from '../../../core/values/present.js'
 import type { Rate } from '../../../core/values/rate.js'
@@ -8,6 +8,9 @@ import { addPageOptions, collect, rate, time, wholeNumber } from '../../argument
 import { acting, type CommandSpec, listing } from '../../command.js'
 import { many } from '../../output/show.js'
 import { oneLine } from '../../output/width.js'
+
+const state = new Option('--state <state>', 'only endpoints in this state')
+state.argChoices = ['enabled', 'disabled']
 
 const stateLine = ({ id, state }: EndpointView): string => `webhook endpoint ${oneLine(id)} is ${state}`
 
@@ -58,10 +61,10 @@ const reading: readonly CommandSpec[] = [
   {
     name: 'list',
     summary: 'list webhook endpoints, oldest first',
-    options: addPageOptions,
+    options: command => addPageOptions(command).addOption(state),
     examples: `
 chronos webhooks list
-chronos webhooks list --json | jq '.data[] | select(.state == "disabled")'`,
+chronos webhooks list --state disabled`,
     run: listing(async () => (await import('./run.js')).WEBHOOKS),
   },
   {

@@ -36,9 +36,13 @@ function onlyWords({ queues, names, tenantId }: EndpointView): string {
   return words.filter(word => typeof word === 'string').join('; ')
 }
 
-export const WEBHOOKS: Listing<EndpointView, [PageOptions]> = {
+interface WebhooksOptions extends PageOptions {
+  readonly state?: EndpointView['state']
+}
+
+export const WEBHOOKS: Listing<EndpointView, [WebhooksOptions]> = {
   noun: 'webhook endpoint',
-  read: ({ webhooks }, options) => webhooks.list(pageOf(options)),
+  read: ({ webhooks }, { state, ...page }) => webhooks.list({ ...pageOf(page), ...present({ state }) }),
   text: WEBHOOK_FIELDS,
 }
 

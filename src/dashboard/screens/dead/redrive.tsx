@@ -184,7 +184,7 @@ function Reins({ redrive, after }: FoundProps) {
         actions={[
           isActive(redrive) && { text: 'Pause', icon: 'pause', as: 'button', onPress: () => void pause(id, after) },
           canResume && { text: 'Resume', icon: 'play', as: 'primary', onPress: () => void resume(redrive, after) },
-          isOpen && {
+          (isOpen || canResume) && {
             text: 'Abort',
             icon: 'cancel',
             tone: 'danger',

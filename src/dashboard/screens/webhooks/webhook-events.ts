@@ -1,4 +1,4 @@
-import type { WebhookEvent } from '../../../core/webhook/webhook.js'
+import type { EndpointView, WebhookEvent } from '../../../core/webhook/webhook.js'
 
 export const EVENTS: Readonly<Record<WebhookEvent, string>> = {
   'job.succeeded': 'A job succeeded',
@@ -14,3 +14,9 @@ export const EVENTS: Readonly<Record<WebhookEvent, string>> = {
 }
 
 export const EVENT_NAMES = Object.keys(EVENTS) as WebhookEvent[]
+
+export const DISABLED_WHY: Readonly<Record<NonNullable<EndpointView['disabledReason']>, string>> = {
+  gone: 'The endpoint answered 410 Gone.',
+  failing: 'All deliveries failed for five days.',
+  'by-hand': 'It was disabled by a user.',
+}

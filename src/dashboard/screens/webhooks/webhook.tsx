@@ -24,6 +24,7 @@ import { href, pageOf, query } from '../../shell/router.js'
 import { useTitle } from '../../shell/title.js'
 import { DELIVERY_COLUMNS } from './delivery-columns.js'
 import { WebhookActions } from './webhook-actions.js'
+import { DISABLED_WHY } from './webhook-events.js'
 import { VerifySample } from './webhook-secret.js'
 import '../jobs/jobs.css'
 import './webhook.css'
@@ -80,20 +81,14 @@ function Found({ webhook, after }: { readonly webhook: EndpointView; readonly af
   )
 }
 
-const WHY: Readonly<Record<NonNullable<EndpointView['disabledReason']>, string>> = {
-  gone: 'The endpoint answered 410 Gone.',
-  failing: 'All deliveries failed for five days.',
-  'by-hand': 'It was disabled by a user.',
-}
-
 function Trouble({ webhook: { state, disabledReason, disabledAt, failingSince } }: { readonly webhook: EndpointView }) {
   if (state === 'disabled') {
     return (
       <p class="notice dead">
         <Icon name="warning" />
         <span class="grow">
-          {disabledReason && WHY[disabledReason]} Disabled since <Time at={disabledAt} />; events are not stored for it
-          while it is disabled.
+          {disabledReason && DISABLED_WHY[disabledReason]} Disabled since <Time at={disabledAt} />; events are not
+          stored for it while it is disabled.
         </span>
       </p>
     )

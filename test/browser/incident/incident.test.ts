@@ -1,11 +1,11 @@
 import { describe, expect, it, vi } from 'vitest'
-import type { IncidentReport } from '../../src/core/incident/report.js'
-import type { ErrorBreakdown } from '../../src/engine/dead/breakdown.js'
-import type { SeriesPoint, StatsSeries } from '../../src/engine/figures/series.js'
-import { defineJob, fixed } from '../../src/index.js'
-import type { TestServer } from '../server/server.js'
-import { visit } from './visit.js'
-import { emptyWorld } from './world.js'
+import type { IncidentReport } from '../../../src/core/incident/report.js'
+import type { ErrorBreakdown } from '../../../src/engine/dead/breakdown.js'
+import type { SeriesPoint, StatsSeries } from '../../../src/engine/figures/series.js'
+import { defineJob, fixed } from '../../../src/index.js'
+import type { TestServer } from '../../server/server.js'
+import { visit } from '../visit.js'
+import { emptyWorld } from '../world.js'
 
 /** An error as an installed package throws it. */
 function down(): Error {

@@ -1,8 +1,8 @@
 import type { Locator } from 'playwright-core'
 import { expect, it } from 'vitest'
-import { startReceiver } from '../support/receiver.js'
-import { visit } from './visit.js'
-import { fullWorld } from './world.js'
+import { startReceiver } from '../../support/receiver.js'
+import { visit } from '../visit.js'
+import { fullWorld } from '../world.js'
 
 // The questions of an operator who has not read the documentation. Each begins on the Overview, and counts its clicks.
 
