@@ -50,7 +50,7 @@ import { channelOf, FROM_A_TRANSACTION, Listener, Notifier } from './connection/
 import { claim, claimAlong } from './lanes/claim.js'
 import { KnownLanes } from './lanes/known.js'
 import { partitions } from './lanes/partitions.js'
-import { migrate } from './migrations.js'
+import { migrate } from './migrate.js'
 import { backlog } from './reads/backlog.js'
 import { census, wave } from './reads/census.js'
 import { info } from './reads/info.js'
