@@ -13,8 +13,6 @@ interface Pending {
 }
 
 const BATCH_MAX = 1_000
-/** For stores in which commits do not block this process. */
-const BATCH_MAX_ALONE = 2_000
 /** While one batch is being written, the next may be prepared. More than that would only make the batches smaller. */
 const SENT_MAX = 2
 const SECOND_MIN = 200
@@ -49,11 +47,7 @@ export class Committer {
   }
 
   get isFull(): boolean {
-    return this.backlog >= BACKLOG_BATCHES * this.#batchMax || this.#failures > 0
-  }
-
-  get #batchMax(): number {
-    return this.#env.connection.opened?.commitsAlone ? BATCH_MAX_ALONE : BATCH_MAX
+    return this.backlog >= BACKLOG_BATCHES * BATCH_MAX || this.#failures > 0
   }
 
   add(settlement: Settlement, report: Report | undefined, done: (settled: Settled) => void): void {
@@ -96,7 +90,7 @@ export class Committer {
   }
 
   async #flush(): Promise<void> {
-    const batch = this.#waiting.splice(0, this.#batchMax)
+    const batch = this.#waiting.splice(0, BATCH_MAX)
     this.#inFlight += batch.length
     this.#sent++
     // A second batch may be full already.

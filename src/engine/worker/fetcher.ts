@@ -38,11 +38,7 @@ export interface FetcherOptions {
 }
 
 const CLAIM_MAX = 1_000
-/**
- * For stores in which commits do not wait for each other: a claim may take more jobs, since it blocks nothing in this
- * process, and a second claim may run at the same time. A small second claim would only cost time.
- */
-const CLAIM_MAX_ALONE = 2_000
+/** In stores in which commits do not wait for each other. A small second claim would only cost time. */
 const UNDER_WAY_MAX = 2
 const SECOND_MIN = 200
 /**
@@ -262,11 +258,10 @@ export class Fetcher {
   }
 
   #wanted(): number {
-    const claimMax = this.#commitsAlone ? CLAIM_MAX_ALONE : CLAIM_MAX
-    const ahead = Math.min(2 * claimMax, this.#finishedLately())
+    const ahead = Math.min(2 * CLAIM_MAX, this.#finishedLately())
     if (this.size > ahead / 2) return 0
     const coming = [...this.#underWay.keys()].reduce((sum, { limit }) => sum + limit, 0)
-    return Math.min(claimMax, this.#options.freeSlots() + ahead - this.size - coming)
+    return Math.min(CLAIM_MAX, this.#options.freeSlots() + ahead - this.size - coming)
   }
 
   /**
