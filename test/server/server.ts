@@ -6,6 +6,9 @@ import { systemClock, systemDice } from '../../src/engine/time/system.js'
 import { type Chronos, type CreateOptions, createChronos } from '../../src/index.js'
 import { ChronosServer } from '../../src/server/server.js'
 import type { ServerOptions } from '../../src/server.js'
+import { sqliteStore } from '../../src/store/sqlite/store.js'
+import type { Store } from '../../src/store/store.js'
+import { PREPARED } from '../support/prepared.js'
 import { checkResponse } from './schema.js'
 
 export interface Reply<T> {
@@ -95,7 +98,7 @@ export async function startServer({
   const options = asAdmin ? { ...rest, token: ADMIN_TOKEN } : rest
   const admin = asAdmin ? { Authorization: `Bearer ${ADMIN_TOKEN}` } : {}
   const folder = await mkdtemp(join(tmpdir(), 'chronos-server-'))
-  const chronos = createChronos({ store: `sqlite:${join(folder, 'chronos.db')}`, log: false, ...given })
+  const chronos = createChronos({ store: storeIn(folder), log: false, ...given })
   const server = new ChronosServer(chronos, { log: false, dashboard: false, ...options }, clock, systemDice)
   const { url } = await server.listen({ port: 0, ...(host !== undefined && { host }) })
   const api = new URL('api/v1', url).href
@@ -115,6 +118,9 @@ export async function startServer({
     },
   }
 }
+
+const storeIn = (folder: string): Store =>
+  sqliteStore({ path: join(folder, 'chronos.db'), clock: systemClock, dice: systemDice, driver: PREPARED })
 
 async function call<T>(
   url: string,

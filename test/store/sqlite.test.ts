@@ -5,6 +5,7 @@ import * as vitest from 'vitest'
 import { systemDice } from '../../src/engine/time/system.js'
 import { loadDriver } from '../../src/store/sqlite/file/driver.js'
 import { sqliteStore } from '../../src/store/sqlite/store.js'
+import { PREPARED } from '../support/prepared.js'
 import type { Sql } from './conformance/bench.js'
 import { conformance } from './conformance/index.js'
 
@@ -27,8 +28,10 @@ conformance(
   async clock => {
     rmSync(path(), { force: true })
     count += 1
-    return sqliteStore({ path: path(), clock, dice: systemDice })
+    return sqliteStore({ path: path(), clock, dice: systemDice, driver: PREPARED })
   },
   sql,
 )
-conformance(vitest, 'SQLite in memory', async clock => sqliteStore({ path: ':memory:', clock, dice: systemDice }))
+conformance(vitest, 'SQLite in memory', async clock =>
+  sqliteStore({ path: ':memory:', clock, dice: systemDice, driver: PREPARED }),
+)

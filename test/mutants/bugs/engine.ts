@@ -15,7 +15,7 @@ export const ENGINE_BUGS: readonly Mutant[] = [
   },
   {
     name: 'a lease counted from the response',
-    from: 22,
+    from: 66,
     file: FETCHER,
     find: 'leaseUntil: sentAt + leaseMs, startBefore',
     replace: 'leaseUntil: heldSince + leaseMs, startBefore',
@@ -45,7 +45,7 @@ export const ENGINE_BUGS: readonly Mutant[] = [
   },
   {
     name: 'leases not renewed after the lease renewer was idle',
-    from: 44,
+    from: 984,
     file: 'src/engine/worker/lease-renewer.ts',
     find: '    if (!this.#extending) this.#timer ??= env.clock.timer(leaseMs / 3, () => this.#tick())\n    if (this.#watchTimer) return\n',
     replace: '    if (this.#watchTimer) return\n    this.#timer ??= env.clock.timer(leaseMs / 3, () => this.#tick())\n',

@@ -79,7 +79,7 @@ export const FEATURE_BUGS: readonly Mutant[] = [
   },
   {
     name: 'a run that ends before the endpoints are known',
-    from: 22,
+    from: 55,
     file: OUTBOX,
     find: '    return this.#endpoints.isLoaded && this.#listeners.isLoaded\n',
     replace: '    return true\n',

@@ -37,7 +37,7 @@ export const STORE_BUGS: readonly Mutant[] = [
   },
   {
     name: 'renew a lease without the token',
-    from: 403,
+    from: 153,
     file: LEASE,
     find: 'UPDATE jobs SET lease_until = ?, lease_ms = ? WHERE ${FENCE} RETURNING',
     replace:
