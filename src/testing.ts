@@ -10,6 +10,7 @@ import { type Answer, MemoryTransaction } from './store/memory/transaction.js'
 import { memoryStore } from './store/memory.js'
 import type { Store } from './store/store.js'
 
+export { type Scenario, type Simulation, simulateInput as simulate } from './core/simulation/simulate.js'
 export { type PassOptions, seededDice, VirtualClock } from './engine/time/virtual.js'
 export type { MemoryTransaction } from './store/memory/transaction.js'
 

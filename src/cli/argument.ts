@@ -1,6 +1,7 @@
 import { type Command, InvalidArgumentError } from 'commander'
 import { DAY_MS, parseDuration } from '../core/values/duration.js'
 import { shown } from '../core/values/error.js'
+import { isPlainObject } from '../core/values/json.js'
 import type { Rate } from '../core/values/rate.js'
 import { systemClock } from '../engine/time/system.js'
 import { usage } from './exit.js'
@@ -58,4 +59,27 @@ export function addPageOptions(command: Command): Command {
   return command
     .option('--limit <number>', 'number of items, up to 200 (default: 50)', wholeNumber)
     .option('--cursor <text>', 'continue after the previous page')
+}
+
+/** `concurrency=40,rate=500/m`, or JSON. What the fields may be is checked elsewhere. */
+export function settingsIn(text: string | undefined, flag: string, expected: string): object | undefined {
+  if (text === undefined) return undefined
+  const given = text.startsWith('{') ? jsonIn(text) : Object.fromEntries(text.split(',').map(pairIn))
+  if (isPlainObject(given)) return given
+  throw usage(`${flag}: expected settings such as ${expected}, got ${JSON.stringify(text)}`)
+}
+
+function jsonIn(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+function pairIn(pair: string): readonly [string, unknown] {
+  const at = pair.indexOf('=')
+  const [key, value] = at < 0 ? [pair, 'true'] : [pair.slice(0, at), pair.slice(at + 1)]
+  const words: Readonly<Record<string, unknown>> = { true: true, false: false }
+  return [key.trim(), words[value] ?? (/^\d+$/.test(value) ? Number(value) : value)]
 }

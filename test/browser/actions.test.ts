@@ -172,6 +172,25 @@ describe('an operator', () => {
     expect(visitor.troubles).toEqual([])
   })
 
+  it('adds limits in the simulator, which then lets jobs wait instead of dying', async () => {
+    await using t = await emptyWorld()
+    await using visitor = await Visitor.at(browser, t.url)
+    const { page } = visitor
+    await visitor.open('/policies?policy=standard&retries=0&jobs=100&within=0s&outage=0s&capacity=10')
+    const figure = (name: string) => page.getByLabel('Results').locator('div', { hasText: name }).locator('dd').first()
+    await expect.poll(() => figure('Dead').innerText()).toBe('90')
+    expect(await figure('Longest wait for a limit').count()).toBe(0)
+    await page.getByText('Limits of the queue').click()
+    await page.getByLabel('Rate', { exact: true }).fill('10/s')
+    // Those of one second may start at once, which is more than the dependency serves in the first second.
+    await expect.poll(() => figure('Dead').innerText()).toBe('9')
+    await page.getByLabel('Burst', { exact: true }).fill('1')
+    await expect.poll(() => figure('Dead').innerText()).toBe('0')
+    expect(await figure('Longest wait for a limit').innerText()).toBe('9.9s')
+    await page.waitForURL(url => url.searchParams.get('rate') === '10/s')
+    expect(visitor.troubles).toEqual([])
+  })
+
   it('shows what is wrong with a new job beside its fields, in the words of the API', async () => {
     await using t = await emptyWorld()
     await using visitor = await Visitor.at(browser, t.url)

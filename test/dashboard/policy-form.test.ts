@@ -2,10 +2,17 @@ import { describe, expect, it } from 'vitest'
 import { fieldsOf, type Strategy } from '../../src/core/policy/flat.js'
 import { PRESETS, type PresetName } from '../../src/core/policy/presets.js'
 import { preview } from '../../src/core/policy/preview.js'
-import { COUNT_STEPS, DELAY_STEPS, nearestStep } from '../../src/dashboard/charts/steps.js'
+import { COUNT_STEPS, DELAY_STEPS, nearestStep, RATE_STEPS } from '../../src/dashboard/charts/steps.js'
 import { choiceFrom, choiceOf, formOf, isChanged, policyOf, queryOf } from '../../src/dashboard/policy/policy-form.js'
 import { policyWords } from '../../src/dashboard/policy/policy-words.js'
-import { isSame, SCENARIOS, scenarioFrom, scenarioOf, scenarioQuery } from '../../src/dashboard/simulator/scenario.js'
+import {
+  hasLimits,
+  isSame,
+  SCENARIOS,
+  scenarioFrom,
+  scenarioOf,
+  scenarioQuery,
+} from '../../src/dashboard/simulator/scenario.js'
 
 const NAMES = Object.keys(PRESETS) as PresetName[]
 /** The defined parameters of a query. */
@@ -124,6 +131,18 @@ describe('a scenario', () => {
   it('is the input of the simulation', () => {
     expect(scenarioOf(SCENARIOS[1]!.form)).toEqual({ jobs: 5_000, within: '20s', outage: '2m', capacityPerSecond: 200 })
   })
+
+  it('has limits of the queue and of its partitions', () => {
+    const form = { ...SCENARIOS[0]!.form, takes: '2s', rate: '90/m', burst: '3', concurrency: '4', partitionRate: '2' }
+    expect(scenarioOf(form)).toMatchObject({
+      takes: '2s',
+      limit: { rate: '90/m', burst: 3, concurrency: 4 },
+      partitions: { count: 1, rate: 2 },
+    })
+    expect(scenarioOf({ ...form, partitions: '50', partitionRate: '' })).toMatchObject({ partitions: { count: 50 } })
+    expect([hasLimits(form), hasLimits(SCENARIOS[0]!.form)]).toEqual([true, false])
+    expect(isSame(scenarioFrom(given(scenarioQuery(form))), form)).toBe(true)
+  })
 })
 
 describe('a slider', () => {
@@ -132,6 +151,7 @@ describe('a slider', () => {
     [DELAY_STEPS, '55s', '1m'],
     [COUNT_STEPS, '1100', '1000'],
     [COUNT_STEPS, 'none', '10'],
+    [RATE_STEPS, '60/s', '50/s'],
   ])('is at the step nearest to the typed value (%#)', (steps, written, step) => {
     expect(steps[nearestStep(steps, written)]).toBe(step)
   })

@@ -29,17 +29,22 @@ export const units = about(
 )
 export type Units = Infer<typeof units>
 
-const limitFields = {
+/** Limits of starts, whatever they cost. */
+export const startFields = {
   concurrency: about(integer(1, CONCURRENCY_MAX), 'How many jobs may run at the same time, over all workers.'),
   rate: about(rate, 'How many jobs may start per second, minute or hour, over all workers: `20/s`, `500/m`.'),
   burst: about(integer(1, CONCURRENCY_MAX), 'How many starts may come at once. Default: those of one second.'),
+}
+
+const limitFields = {
+  ...startFields,
   units: about(
     refined(record(rate, { max: UNITS_MAX, of: 'rates of units' }), unitNamed),
     'Rates of what a start costs, by unit: `{ "tokens": "90000/m" }`.',
   ),
 }
 
-const burstNeedsRate = (given: { readonly burst?: unknown; readonly rate?: unknown }): string | undefined =>
+export const burstNeedsRate = (given: { readonly burst?: unknown; readonly rate?: unknown }): string | undefined =>
   given.burst !== undefined && given.rate === undefined ? 'burst needs a rate; give a rate too' : undefined
 
 /** The limits of a whole queue, and what an override can set. */

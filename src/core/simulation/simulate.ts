@@ -1,18 +1,28 @@
-import type { Policy } from '../policy/policy.js'
+import { burstNeedsRate, partitionBounds, queueBounds, startFields } from '../partition/limits.js'
+import { mergePolicies, type Policy, type PolicyInput, parsePolicy } from '../policy/policy.js'
 import { refuseCustom } from '../policy/survival.js'
 import { toMs } from '../values/duration.js'
 import { ChronosError } from '../values/error.js'
-import { about, duration, type Infer, integer, named, number, read } from '../values/schema.js'
+import { present } from '../values/present.js'
+import { about, duration, type Infer, integer, named, number, read, refined } from '../values/schema.js'
 import { object, view } from '../values/shape.js'
 import { herd, type Storm } from './herd.js'
 import { series } from './series.js'
 import { simulateStorm } from './storm.js'
+import type { StormLimits } from './waiting-line.js'
 
 export const JOBS_MAX = 100_000
 export const CAPACITY_MAX = 1_000_000
 export const SEED_MAX = 2 ** 32 - 1
 /** The limit for jobs times runs; a larger simulation would take more than seconds. */
 export const RUNS_MAX = 5_000_000
+
+const limit = refined(object({}, startFields), burstNeedsRate)
+const partitions = refined(object({ count: integer(1, JOBS_MAX) }, startFields), burstNeedsRate)
+const LIMIT_WORDS = {
+  limit: 'Limits of the queue.',
+  partitions: 'The jobs are spread evenly over `count` partitions, each with these limits.',
+}
 
 /** Jobs that meet an outage, and the capacity of their dependency afterwards. */
 export const scenario = named(
@@ -29,6 +39,9 @@ export const scenario = named(
         'How many attempts per second it serves after the outage; the rest fail. Default: no limit.',
       ),
       seed: about(integer(0, SEED_MAX), 'The same seed draws the same delays. Default 1.'),
+      limit: about(limit, LIMIT_WORDS.limit),
+      partitions: about(partitions, LIMIT_WORDS.partitions),
+      takes: about(duration(), 'How long each attempt takes, which matters to `concurrency`. Default 0.'),
     },
   ),
 )
@@ -51,7 +64,12 @@ export const simulation = named(
     scenario: about(
       view(
         { jobs: integer(), withinMs: number(), outageMs: number(), seed: integer() },
-        { capacityPerSecond: integer() },
+        {
+          capacityPerSecond: integer(),
+          takesMs: number(),
+          limit: about(limit, LIMIT_WORDS.limit),
+          partitions: about(partitions, LIMIT_WORDS.partitions),
+        },
       ),
       'The scenario with its defaults filled in.',
     ),
@@ -69,19 +87,33 @@ export function simulate(policy: Policy, given: Scenario): Simulation {
   return simulateStorm(policy, stormOf(policy, given))
 }
 
+/** The same for whatever an enqueue accepts as `retry`; the standard policy supplies missing settings. */
+export function simulateInput(retry: PolicyInput, given: Scenario): Simulation {
+  return simulate(mergePolicies(parsePolicy(retry, 'policy')), given)
+}
+
 /** A scenario with its defaults filled in, if it is valid and not too large for this policy. */
 export function stormOf(policy: Policy, given: Scenario): Storm {
   refuseCustom(policy)
-  const {
-    jobs,
-    within = 0,
-    outage,
-    capacityPerSecond = Number.POSITIVE_INFINITY,
-    seed = 1,
-  } = read(scenario, given, 'scenario')
-  const storm = { jobs, withinMs: toMs(within, 'within'), outageMs: toMs(outage, 'outage'), capacityPerSecond, seed }
+  const asked = read(scenario, given, 'scenario')
+  const { jobs, within = 0, outage, capacityPerSecond = Number.POSITIVE_INFINITY, seed = 1 } = asked
+  const times = { withinMs: toMs(within, 'within'), outageMs: toMs(outage, 'outage') }
+  const storm = present({ jobs, ...times, capacityPerSecond, seed, limits: limitsOf(asked) })
   refuseTooMuch(policy, storm)
   return storm
+}
+
+function limitsOf({ limit, partitions, takes = 0 }: Scenario): StormLimits | undefined {
+  const takesMs = toMs(takes, 'takes')
+  if (!limit && !partitions && takesMs === 0) return undefined
+  const { count = 1, ...each } = partitions ?? {}
+  return present({
+    takesMs,
+    queue: queueBounds(present({ limit })),
+    partition: partitionBounds({ partitions: each }, ''),
+    partitions: count,
+    given: present({ limit, partitions, takesMs: takesMs === 0 ? undefined : takesMs }),
+  })
 }
 
 function refuseTooMuch({ maxRetries }: Policy, { jobs }: Storm): void {

@@ -5,12 +5,19 @@ import type { Simulation } from './simulate.js'
 
 /** Simulates a scenario that was read before. Without schemas, so that a thread of the browser need not load them. */
 export function simulateStorm(policy: Policy, storm: Storm): Simulation {
-  const { jobs, withinMs, outageMs, capacityPerSecond, seed } = storm
+  const { jobs, withinMs, outageMs, capacityPerSecond, seed, limits } = storm
   const plain: Policy = { ...policy, jitter: 'none' }
   const [jittered, together] = [runHerd(policy, storm), runHerd(plain, storm)]
   const binMs = Math.max(jittered.recorder.binMs, together.recorder.binMs)
   return {
-    scenario: { jobs, withinMs, outageMs, seed, ...(Number.isFinite(capacityPerSecond) && { capacityPerSecond }) },
+    scenario: {
+      jobs,
+      withinMs,
+      outageMs,
+      seed,
+      ...(Number.isFinite(capacityPerSecond) && { capacityPerSecond }),
+      ...limits?.given,
+    },
     withJitter: {
       outageSurvivedMs: outageSurvived(policy),
       ...jittered.herd,

@@ -8,6 +8,7 @@ export const WITHIN_STEPS = '0s 1s 2s 5s 10s 20s 30s 1m 2m 5m 10m 20m 30m 1h'.sp
 export const COUNT_STEPS =
   '10 20 50 100 200 300 500 750 1000 1500 2000 3000 5000 7500 10000 15000 20000 30000 50000 75000 100000'.split(' ')
 export const CAPACITY_STEPS = '1 2 5 10 20 30 50 75 100 150 200 300 500 750 1000 2000 5000 10000'.split(' ')
+export const RATE_STEPS = CAPACITY_STEPS.map(step => `${step}/s`)
 export const FACTOR_STEPS = '1 1.2 1.5 1.75 2 2.5 3 4 5 10'.split(' ')
 export const RETRY_STEPS = Array.from({ length: 31 }, (_, i) => String(i))
 
@@ -22,6 +23,6 @@ export function nearestStep(steps: readonly string[], written: string): number {
 function amountOf(written: string): number | undefined {
   const text = written.trim()
   if (text === '') return undefined
-  const value = parseDuration(text) ?? Number(text)
+  const value = parseDuration(text) ?? Number(text.replace(/\/s$/, ''))
   return Number.isNaN(value) ? undefined : value
 }

@@ -2,7 +2,7 @@ import './simulator.css'
 import { useMemo } from 'preact/hooks'
 import type { Policy } from '../../core/policy/policy.js'
 import { type Scenario, type SimulatedHerd, stormOf } from '../../core/simulation/simulate.js'
-import { CAPACITY_STEPS, COUNT_STEPS, OUTAGE_STEPS, WITHIN_STEPS } from '../charts/steps.js'
+import { CAPACITY_STEPS, COUNT_STEPS, DELAY_STEPS, OUTAGE_STEPS, RATE_STEPS, WITHIN_STEPS } from '../charts/steps.js'
 import { flagsOf, word } from '../data/command.js'
 import { asLiteral } from '../data/copy.js'
 import { count, plural } from '../data/format.js'
@@ -16,7 +16,7 @@ import { spanText } from '../timeline/span-text.js'
 import { DelayTable } from './delay-table.js'
 import { spanFor } from './herd.js'
 import { HerdChart, type HerdLayer } from './herd-chart.js'
-import { isSame, SCENARIOS, type ScenarioField, type ScenarioForm, scenarioOf } from './scenario.js'
+import { hasLimits, isSame, SCENARIOS, type ScenarioField, type ScenarioForm, scenarioOf } from './scenario.js'
 import type { Trial, TrialResult } from './simulation.js'
 import { useSimulation } from './simulator-thread.js'
 
@@ -111,6 +111,16 @@ function trialsOf({ policy, other, scenario }: SimulatorState): Read {
   }
 }
 
+const LIMIT_FIELDS: readonly (readonly [field: ScenarioField, label: string, steps: readonly string[]])[] = [
+  ['takes', 'Attempt takes', DELAY_STEPS],
+  ['rate', 'Rate', RATE_STEPS],
+  ['burst', 'Burst', CAPACITY_STEPS],
+  ['concurrency', 'Concurrency', CAPACITY_STEPS],
+  ['partitions', 'Partitions', COUNT_STEPS],
+  ['partitionRate', 'Rate of each', RATE_STEPS],
+  ['partitionConcurrency', 'Concurrency of each', CAPACITY_STEPS],
+]
+
 function ScenarioFields({
   form,
   onChange,
@@ -153,6 +163,12 @@ function ScenarioFields({
         empty="no limit"
         hint="Attempts per second that the dependency serves after recovery"
       />
+      <details class="scenario-limits" open={hasLimits(form)}>
+        <summary>Limits of the queue</summary>
+        {LIMIT_FIELDS.map(([field, label, steps]) => (
+          <StepField key={field} label={label} value={form[field]} steps={steps} onChange={set(field)} empty="none" />
+        ))}
+      </details>
     </fieldset>
   )
 }
@@ -261,6 +277,8 @@ interface Figure {
   readonly label: string
   readonly of: (herd: SimulatedHerd, result: TrialResult) => string
   readonly isBad?: (herd: SimulatedHerd, result: TrialResult) => boolean
+  /** Shown only with limits. */
+  readonly isOfLimits?: true
 }
 
 const FIGURES: readonly Figure[] = [
@@ -273,6 +291,7 @@ const FIGURES: readonly Figure[] = [
   { label: 'Dead', of: ({ dead }) => count(dead), isBad: ({ dead }) => dead > 0 },
   { label: 'Attempts per job', of: ({ amplification }) => `${Math.round(amplification * 10) / 10} ×` },
   { label: 'Time until all done', of: ({ doneMs }) => spanText(doneMs) },
+  { label: 'Longest wait for a limit', of: ({ longestWaitMs }) => spanText(longestWaitMs), isOfLimits: true },
 ]
 
 function Figures({ results, names }: ResultsProps) {
@@ -289,17 +308,19 @@ function Figures({ results, names }: ResultsProps) {
       ]
   return (
     <dl class="figures" aria-label="Results">
-      {FIGURES.map(({ label, of, isBad }) => (
-        <div key={label}>
-          <dt>{label}</dt>
-          {columns.map(([name, herd, result], i) => (
-            <dd key={name} class={i === 0 ? 'figure-main' : 'figure-other'}>
-              <span class={isBad?.(herd, result) ? 'dead' : undefined}>{of(herd, result)}</span>
-              {(i > 0 || second) && <span class="muted"> {name}</span>}
-            </dd>
-          ))}
-        </div>
-      ))}
+      {FIGURES.filter(({ isOfLimits }) => !isOfLimits || first.scenario.limit || first.scenario.partitions).map(
+        ({ label, of, isBad }) => (
+          <div key={label}>
+            <dt>{label}</dt>
+            {columns.map(([name, herd, result], i) => (
+              <dd key={name} class={i === 0 ? 'figure-main' : 'figure-other'}>
+                <span class={isBad?.(herd, result) ? 'dead' : undefined}>{of(herd, result)}</span>
+                {(i > 0 || second) && <span class="muted"> {name}</span>}
+              </dd>
+            ))}
+          </div>
+        ),
+      )}
     </dl>
   )
 }
@@ -332,11 +353,26 @@ function PolicyCode({ policy, scenario }: { readonly policy: Policy; readonly sc
   )
 }
 
-function codeOf(policy: Policy, { jobs, within, outage, capacityPerSecond: capacity }: Scenario) {
-  const flags = flagsOf({ jobs, within, outage, capacity })
+function codeOf(policy: Policy, given: Scenario) {
+  const { jobs, within, outage, capacityPerSecond: capacity, takes, limit, partitions } = given
+  const flags = flagsOf({
+    jobs,
+    within,
+    outage,
+    capacity,
+    takes,
+    limit: limit && pairs(limit),
+    partitions: partitions && pairs(partitions),
+  })
   return {
     ts: `const chronos = createChronos({ retry: ${asLiteral(policy)} })`,
     json: JSON.stringify(policy, null, 2),
     cli: `chronos policy simulate ${word(policy)} \\\n  ${flags.join(' ')}`,
   }
 }
+
+/** `rate=20/s,concurrency=10` */
+const pairs = (settings: object): string =>
+  Object.entries(settings)
+    .map(([name, value]) => `${name}=${value}`)
+    .join(',')

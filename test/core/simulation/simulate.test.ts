@@ -22,6 +22,7 @@ import {
   type Scenario,
   type SimulatedHerd,
   simulate,
+  simulateInput,
 } from '../../../src/core/simulation/simulate.js'
 import { toMs } from '../../../src/core/values/duration.js'
 import { ChronosError } from '../../../src/core/values/error.js'
@@ -335,5 +336,79 @@ describe('the parts', () => {
     both.next(0, 1, 0, 0)
     expect(both.next(1, 1, 0, 0)).toBe(one.next(1, 1, 0, 0))
     expect(toMs('48s', 'least')).toBeLessThanOrEqual(one.next(0, 1, 0, 0)!)
+  })
+})
+
+describe('limits', () => {
+  const once = policyOf({ maxRetries: 0 })
+  const alone = (policy: Policy, scenario: Scenario): SimulatedHerd => simulate(policy, scenario).withJitter
+
+  it('start what the rate of the queue allows, so that the dependency rejects nothing', () => {
+    const burst: Scenario = { jobs: 1_000, outage: 0, capacityPerSecond: 20 }
+    expect(alone(once, burst)).toMatchObject({ succeeded: 20, dead: 980, heldBack: 0, longestWaitMs: 0 })
+    const herd = alone(once, { ...burst, limit: { rate: '20/s', burst: 1 } })
+    expect(herd).toMatchObject({ succeeded: 1_000, dead: 0, turnedAway: 0, peakPerSecond: 20, heldBack: 999 })
+    expect(herd.longestWaitMs).toBe(49_950)
+    expect(herd.series.attempts.slice(0, 50)).toEqual(Array(50).fill(20))
+  })
+
+  it('exceed a rate by its burst in no window', () => {
+    const { series } = alone(once, { jobs: 600, outage: 0, limit: { rate: '60/m', burst: 10 } })
+    expect(series.attempts[0]).toBe(10)
+    expect(Math.max(...series.attempts.slice(1))).toBe(1)
+    expect(sum(series.attempts)).toBe(600)
+  })
+
+  it('run as many attempts at the same time as the concurrency of the queue allows', () => {
+    const herd = alone(once, { jobs: 100, outage: 0, takes: '2s', limit: { concurrency: 10 } })
+    expect(herd.series.attempts).toEqual(Array.from({ length: 19 }, (_, second) => (second % 2 === 0 ? 10 : 0)))
+    expect(herd.doneMs).toBe(20_000)
+  })
+
+  it('apply to each partition, and to the queue around them', () => {
+    const spread: Scenario = { jobs: 100, outage: 0, takes: '1s', partitions: { count: 5, concurrency: 2 } }
+    expect(alone(once, spread)).toMatchObject({ doneMs: 10_000, longestWaitMs: 9_000 })
+    expect(alone(once, { ...spread, limit: { concurrency: 4 } })).toMatchObject({ doneMs: 25_000 })
+    expect(alone(once, { ...spread, partitions: { count: 5, rate: '1/s' } })).toMatchObject({ doneMs: 20_000 })
+  })
+
+  it('let partitions take turns when the queue is the bound', () => {
+    const scenario: Scenario = { jobs: 30, outage: 0, limit: { rate: '3/s', burst: 1 }, partitions: { count: 3 } }
+    // Job n belongs to partition n modulo 3, so the order of the turns is the order of the jobs.
+    expect(alone(once, scenario)).toMatchObject({ doneMs: 9_667, heldBack: 29 })
+  })
+
+  it('count retries as starts, and let backoffs begin with the end of an attempt', () => {
+    const policy = policyOf({ maxRetries: 1, backoff: { type: 'fixed', delay: '10s' }, jitter: 'none' })
+    const herd = alone(policy, { jobs: 2, outage: '5s', takes: '3s', limit: { rate: '1/s', burst: 1 } })
+    expect(herd).toMatchObject({ attempts: 4, succeeded: 2, doneMs: 17_000 })
+    expect(herd.waves[1]).toMatchObject({ fromMs: 13_000, toMs: 14_000 })
+  })
+
+  it('change nothing where they never apply', () => {
+    const scenario: Scenario = { jobs: 500, within: '10s', outage: '2m', capacityPerSecond: 30 }
+    const wide = { ...scenario, limit: { rate: '100000/s' as const, burst: 1_000_000 } }
+    expect(simulate(standard, wide).withJitter).toEqual(simulate(standard, scenario).withJitter)
+  })
+
+  it('are simulated for whatever an enqueue accepts as its policy', () => {
+    const scenario: Scenario = { jobs: 40, outage: '10s', limit: { rate: '2/s' } }
+    expect(simulateInput('financial', scenario)).toEqual(simulate(PRESETS.financial, scenario))
+  })
+
+  it('are part of the scenario that is returned', () => {
+    const given = { limit: { rate: '5/s' }, partitions: { count: 3, concurrency: 1 } } as const
+    expect(simulate(once, { jobs: 1, outage: 0, takes: '1s', ...given }).scenario).toMatchObject({
+      takesMs: 1_000,
+      ...given,
+    })
+    expect(simulate(once, { jobs: 1, outage: 0 }).scenario).not.toHaveProperty('limit')
+  })
+
+  it('are refused with a sentence if they are wrong', () => {
+    const wrong = (scenario: object) => () => simulate(once, { jobs: 1, outage: 0, ...scenario })
+    expect(wrong({ limit: { rate: 'fast' } })).toThrow('scenario.limit.rate: expected a rate above 0')
+    expect(wrong({ limit: { burst: 3 } })).toThrow('burst needs a rate')
+    expect(wrong({ partitions: { concurrency: 3 } })).toThrow('scenario.partitions.count')
   })
 })

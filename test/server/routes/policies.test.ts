@@ -38,7 +38,18 @@ describe('policies', () => {
     expect((await t.api('POST', '/policies:simulate', asked)).body).toEqual(first.body)
   })
 
+  it('are simulated with the limits of a queue and of its partitions', async () => {
+    await using t = await startServer()
+    const limits = { limit: { rate: '10/s', burst: 1 }, partitions: { count: 4, concurrency: 1 }, takes: '1s' }
+    const scenario = { jobs: 40, outage: '0s', ...limits }
+    expect((await t.api('POST', '/policies:simulate', { policy: 'standard', scenario })).body).toMatchObject({
+      scenario: { limit: limits.limit, partitions: limits.partitions, takesMs: 1_000 },
+      withJitter: { succeeded: 40, heldBack: 39, longestWaitMs: 9_300, doneMs: 10_300 },
+    })
+  })
+
   it.each([
+    [{ jobs: 1, outage: '5m', limit: { rate: 'x' } }, 'standard', 'INVALID_REQUEST'],
     [{ jobs: 20_001, outage: '5m' }, 'standard', 'INVALID_REQUEST'],
     [{ jobs: 20_000, outage: '5m' }, 'patient', 'INVALID_OPTION'],
     [{ jobs: 1, outage: '5m' }, { maxRetries: 201 }, 'INVALID_OPTION'],

@@ -36,6 +36,7 @@ const DURATION: Pick<Measure, 'read' | 'words' | 'expected'> = {
 const MEASURES: Readonly<Record<string, Measure>> = {
   survives: { ...DURATION, actual: ({ withJitter }) => withJitter.outageSurvivedMs },
   done: { ...DURATION, actual: ({ withJitter }) => withJitter.doneMs },
+  wait: { ...DURATION, actual: ({ withJitter }) => withJitter.longestWaitMs },
   peak: {
     read: (text, { scenario: { capacityPerSecond } }) => {
       const times = numberBefore(text, 'x')

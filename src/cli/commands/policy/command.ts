@@ -41,6 +41,9 @@ const simulate: CommandSpec = {
         .option('--within <duration>', 'spread the first runs over this time', reader('--within', duration()), '1s')
         .option('--outage <duration>', 'how long the dependency is down', reader('--outage', duration()), '5m')
         .option('--capacity <rate>', 'attempts per second that it handles afterwards, 100/s (default: all)', capacity)
+        .option('--takes <duration>', 'how long each attempt takes', reader('--takes', duration()), '0s')
+        .option('--limit <settings>', 'limits of the queue: rate=20/s,burst=5,concurrency=10')
+        .option('--partitions <settings>', 'spread the jobs over partitions with limits: count=100,rate=1/s')
         .option('--seed <number>', 'seed of the random delays', reader('--seed', integer(0, SEED_MAX)), 1)
         .option('--assert <check>', "exit with 8 unless it holds: 'survives>=5m'; may be repeated", collect),
     ),
@@ -48,12 +51,15 @@ const simulate: CommandSpec = {
   examples: `
 chronos policy simulate --jobs 1000 --outage 5m --capacity 100/s
 chronos policy simulate financial --jitter equal --outage 30s --seed 7
+chronos policy simulate --outage 0s --capacity 9/s --limit rate=9/s,burst=1
+chronos policy simulate --takes 2s --partitions count=50,concurrency=2
 chronos policy simulate --file retry.json --assert 'survives>=5m'
 chronos policy simulate --json | jq .withJitter.peakPerSecond`,
   notes: `
 The dependency is down from 0 until the outage ends: every attempt fails. After
 that it handles --capacity attempts per second; the others fail and use an
-attempt. Attempts take no time. The workers' own code plans the retries.
+attempt. The workers' own code plans the retries. With limits, a due attempt
+starts when they allow it, and partitions take turns.
 ${GIVEN}
 
 Assertions judge the policy as given, with >=, <=, >, < or =:
@@ -65,6 +71,7 @@ Assertions judge the policy as given, with >=, <=, >, < or =:
   amplification<=3    attempts per job
   attempts<=4000      attempts in total
   done<=10m           time until the last job has ended
+  wait<=30s           the longest that an attempt waits for a limit
 
 Exit codes: 0 if all assertions hold, 8 if one does not.`,
   run: async () => (await import('./simulate.js')).simulatePolicy,

@@ -1,9 +1,11 @@
+import { limitWords } from '../../../core/partition/words.js'
 import { jitterLabel } from '../../../core/policy/jitter.js'
 import { type Finding, lintPolicy } from '../../../core/policy/lint.js'
 import type { Policy } from '../../../core/policy/policy.js'
-import { type SimulatedHerd, type Simulation, simulate } from '../../../core/simulation/simulate.js'
+import { type Scenario, type SimulatedHerd, type Simulation, simulate } from '../../../core/simulation/simulate.js'
 import { type Duration, formatMs } from '../../../core/values/duration.js'
 import { present } from '../../../core/values/present.js'
+import { settingsIn } from '../../argument.js'
 import { EXIT } from '../../exit.js'
 import type { Io } from '../../io.js'
 import { type Cell, paint, type Style, styleOf, type Tone } from '../../output/print.js'
@@ -19,6 +21,9 @@ export interface SimulateOptions extends PolicyFlags {
   readonly outage: Duration
   readonly capacity?: number
   readonly seed: number
+  readonly takes: Duration
+  readonly limit?: string
+  readonly partitions?: string
   readonly assert?: readonly string[]
   readonly json?: true
 }
@@ -31,9 +36,7 @@ interface Page extends NamedPolicy, Simulation {
 export async function simulatePolicy(given: string | undefined, options: SimulateOptions, io: Io): Promise<number> {
   const assertions = (options.assert ?? []).map(parseAssertion)
   const { name, policy } = await readPolicy(given, options)
-  const { jobs, within, outage, capacity, seed } = options
-  const scenario = present({ jobs, within, outage, seed, capacityPerSecond: capacity })
-  const simulation = simulate(policy, scenario)
+  const simulation = simulate(policy, scenarioOf(options))
   const judgements = assertions.map(assertion => assertion.judge(simulation))
   const page: Page = { name, policy, ...simulation, findings: lintPolicy(policy), assertions: judgements }
   const style = styleOf(io.stdout, io.env)
@@ -42,6 +45,15 @@ export async function simulatePolicy(given: string | undefined, options: Simulat
   for (const { assertion, words } of failed)
     io.stderr.write(`error: --assert ${assertion} does not hold: the value is ${words}\n`)
   return failed.length === 0 ? EXIT.ok : EXIT.checkFailed
+}
+
+function scenarioOf({ jobs, within, outage, capacity, seed, takes, limit, partitions }: SimulateOptions): Scenario {
+  const limits = {
+    limit: settingsIn(limit, '--limit', 'rate=20/s,concurrency=10, or JSON'),
+    partitions: settingsIn(partitions, '--partitions', 'count=100,rate=1/s, or JSON'),
+  }
+  // The simulation checks them.
+  return present({ jobs, within, outage, seed, takes, capacityPerSecond: capacity, ...limits }) as Scenario
 }
 
 const hasJitter = ({ jitter }: Policy): boolean => jitter !== 'none' && jitter !== 0
@@ -69,7 +81,18 @@ function scenarioLine({ scenario }: Page, style: Style): string {
   const down =
     outageMs === 0 ? 'the dependency is never down and' : `the dependency is down for ${formatMs(outageMs)}, then`
   const handles = capacityPerSecond === undefined ? 'handles all' : `handles ${countText(capacityPerSecond)}/s`
-  return tinted(`${many(jobs, 'job')} ${spread}, ${down} ${handles}; seed ${seed}`, 'dim', style)
+  const lines = [`${many(jobs, 'job')} ${spread}, ${down} ${handles}; seed ${seed}`, ...limitLines(scenario)]
+  return lines.map(line => tinted(line, 'dim', style)).join('')
+}
+
+function limitLines({ limit, partitions, takesMs }: Page['scenario']): readonly string[] {
+  const { count = 1, ...each } = partitions ?? {}
+  const parts = [
+    ...(takesMs === undefined ? [] : [`each attempt takes ${formatMs(takesMs)}`]),
+    ...(limit && Object.keys(limit).length > 0 ? [`the queue starts ${limitWords(limit)}`] : []),
+    ...(partitions ? [`${many(count, 'partition')}, each ${limitWords(each) || 'without a limit'}`] : []),
+  ]
+  return parts.length === 0 ? [] : [`limits: ${parts.join('; ')}`]
 }
 
 function headline({ withJitter, withoutJitter, policy, scenario }: Page, style: Style): string {
@@ -133,7 +156,7 @@ function frameOf(herds: readonly SimulatedHerd[], { outageMs, capacityPerSecond 
   }
 }
 
-function figures({ withJitter, withoutJitter, policy }: Page, style: Style): string {
+function figures({ withJitter, withoutJitter, policy, scenario }: Page, style: Style): string {
   const jittered = hasJitter(policy)
   const row = (title: string, value: (herd: SimulatedHerd) => string): Cell[] => [
     title,
@@ -153,6 +176,9 @@ function figures({ withJitter, withoutJitter, policy }: Page, style: Style): str
     row('Attempts', herd => countText(herd.attempts)),
     row('Amplification', herd => `${herd.amplification.toFixed(2)}×`),
     row('Done after', herd => formatMs(herd.doneMs)),
+    ...(scenario.limit || scenario.partitions
+      ? [row('Longest wait for a limit', herd => formatMs(herd.longestWaitMs))]
+      : []),
     ...(withJitter.waves.length > 1 ? [row('First retries', firstWave)] : []),
   ]
   return spelledTable(columns, rows, style)

@@ -1,10 +1,10 @@
 import { limitWords, partitionLimitWords } from '../../../core/partition/words.js'
-import { isPlainObject } from '../../../core/values/json.js'
 import { present } from '../../../core/values/present.js'
 import type { QueueSettings } from '../../../engine/jobs/queues.js'
 import type { PartitionView } from '../../../engine/limits/partitions.js'
 import type { QueueRecord } from '../../../store/store.js'
 import { act } from '../../act.js'
+import { settingsIn } from '../../argument.js'
 import { withBackend } from '../../backend/backend.js'
 import type { BackendOptions } from '../../backend/store-address.js'
 import { usage } from '../../exit.js'
@@ -35,28 +35,7 @@ export async function queueLimits(name: string, flags: LimitFlags, io: Io): Prom
 
 /** `concurrency=40,rate=500/m`, JSON, or `none`. The engine checks the fields. */
 function settingOf(text: string | undefined, flag: string): object | null | undefined {
-  if (text === undefined) return undefined
-  if (text === 'none') return null
-  const given = text.startsWith('{') ? jsonIn(text) : Object.fromEntries(text.split(',').map(pairIn))
-  if (isPlainObject(given)) return given
-  throw usage(
-    `${flag}: expected settings such as concurrency=40,rate=500/m, JSON, or none, got ${JSON.stringify(text)}`,
-  )
-}
-
-function jsonIn(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
-}
-
-function pairIn(pair: string): readonly [string, unknown] {
-  const at = pair.indexOf('=')
-  const [key, value] = at < 0 ? [pair, 'true'] : [pair.slice(0, at), pair.slice(at + 1)]
-  const words: Readonly<Record<string, unknown>> = { true: true, false: false }
-  return [key.trim(), words[value] ?? (/^\d+$/.test(value) ? Number(value) : value)]
+  return text === 'none' ? null : settingsIn(text, flag, 'concurrency=40,rate=500/m, JSON, or none')
 }
 
 const FIELDS: readonly Field<PartitionView>[] = [

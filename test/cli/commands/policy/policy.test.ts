@@ -295,6 +295,26 @@ describe('policy simulate', () => {
     expect(stdout).toContain('the dependency is down until 1h')
   })
 
+  it('knows limits: the rate of the queue keeps the burst below the capacity', async () => {
+    const burst = 'simulate --jobs 1000 --within 0s --outage 0s --capacity 20 --retries 0'.split(' ')
+    expect((await policy(...burst)).stdout).toContain('20 succeed.')
+    const { stdout, code } = await policy(...burst, '--limit', 'rate=20/s,burst=1', '--assert', 'wait<=50s')
+    expect(code).toBe(0)
+    expect(stdout).toContain('limits: the queue starts 20/s (1 at once)\n')
+    expect(stdout).toContain('All 1,000 jobs survive this burst; the last is done after 50s.')
+    expect(stdout).toMatch(/Longest wait for a limit +50s +50s/)
+    expect(stdout).toContain('wait<=50s holds')
+  })
+
+  it('spreads the jobs over partitions with limits of their own', async () => {
+    const { stdout } = await policy(
+      ...['simulate', '--jobs', '100', '--within', '0s', '--outage', '0s', '--takes', '2s'],
+      ...['--partitions', 'count=50,concurrency=1'],
+    )
+    expect(stdout).toContain('limits: each attempt takes 2s; 50 partitions, each at most 1 job at a time\n')
+    expect(stdout).toContain('All 100 jobs survive this burst; the last is done after 4s.')
+  })
+
   it('notes that circuit breakers are not simulated', async () => {
     const { stdout } = await policy('simulate', '{"circuit":true}', '--jobs', '10')
     expect(stdout).toMatch(/^note .*\(dependencies-left-out\)$/m)
