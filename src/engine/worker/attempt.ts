@@ -76,6 +76,8 @@ export class Attempt implements JobContext {
   timeoutTimer: Timer | undefined
   /** Where its handler runs, if not by itself. */
   place: Place | undefined
+  /** Its place in the `Attempts` that hold it. */
+  seat = 0
   stuckTimer: Timer | undefined
 
   readonly #port: AttemptPort
@@ -331,6 +333,50 @@ export class Attempt implements JobContext {
 }
 
 const NO_UNITS: Units = {}
+
+/** The list is closed up when it has this many empty seats more than attempts. */
+const EMPTY_MAX = 1_000
+
+/**
+ * Attempts in the order in which they came; each is in one such list at a time. A `Set` makes a new table after every few
+ * hundred changes, and the tables before it keep the jobs of attempts that have ended in memory for long.
+ */
+export class Attempts implements Iterable<Attempt> {
+  readonly #seats: (Attempt | undefined)[] = []
+  #end = 0
+  size = 0
+
+  has(attempt: Attempt): boolean {
+    return this.#seats[attempt.seat] === attempt
+  }
+
+  add(attempt: Attempt): void {
+    if (this.#end > 2 * this.size + EMPTY_MAX) this.#closeUp()
+    attempt.seat = this.#end
+    this.#seats[this.#end++] = attempt
+    this.size++
+  }
+
+  delete(attempt: Attempt): void {
+    if (!this.has(attempt)) return
+    this.#seats[attempt.seat] = undefined
+    this.size--
+    if (this.size === 0) this.#end = 0
+  }
+
+  /** Those of this moment, so that any of them may be deleted meanwhile. */
+  [Symbol.iterator](): Iterator<Attempt> {
+    return this.#seats.filter(attempt => attempt !== undefined).values()
+  }
+
+  #closeUp(): void {
+    const all = [...this]
+    this.#seats.fill(undefined)
+    this.#end = 0
+    this.size = 0
+    for (const attempt of all) this.add(attempt)
+  }
+}
 
 export function interruptionError(why: Interruption, attempt: Attempt): ChronosError {
   const { id, run, timeoutMs } = attempt

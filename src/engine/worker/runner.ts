@@ -12,7 +12,7 @@ import type { Dependencies } from '../dependencies/dependencies.js'
 import type { ThreadPool } from '../threads/pool.js'
 import { Batcher } from '../time/batcher.js'
 import { backOffMs } from '../time/loop.js'
-import { type Attempt, type Interruption, interruptionError, type Place } from './attempt.js'
+import { type Attempt, Attempts, type Interruption, interruptionError, type Place } from './attempt.js'
 import type { Committer } from './committer.js'
 import { type Completion, completionFate, rolledBack, warnOfLateFailure } from './completion.js'
 import type { CustomBackoffs } from './custom-backoff.js'
@@ -50,9 +50,9 @@ export class Runner {
   readonly #counters: Counters
   readonly #outcomes: RunOutcomes
   readonly #begins: Batcher<Attempt, LeaseStatus>
-  readonly #running = new Set<Attempt>()
+  readonly #running = new Attempts()
   /** Attempts that have ended and are not stored yet. Their leases are renewed too. */
-  readonly #settling = new Set<Attempt>()
+  readonly #settling = new Attempts()
   /** Attempts whose handler has returned while the result of their `job.complete` transaction is read. */
   readonly #completing = new Set<Attempt>()
   readonly #reconciling = new Set<Promise<void>>()
@@ -168,11 +168,7 @@ export class Runner {
   /** Repeated until the store answers: such a handler starts only when it certainly may. */
   async #begin(attempts: readonly Attempt[]): Promise<readonly LeaseStatus[]> {
     const { connection, clock, dice } = this.#env
-    const requests = attempts.map(({ lease: { id, token }, atMostOnce }) => ({
-      id,
-      token,
-      ...(atMostOnce && { delivery: 'at-most-once' as const }),
-    }))
+    const requests = attempts.map(({ claimed }) => claimed)
     for (let tries = 0; ; tries++) {
       try {
         const store = connection.opened ?? (await connection.store())
@@ -242,7 +238,7 @@ export class Runner {
   }
 
   interruptAll(why: Interruption): void {
-    for (const attempt of [...this.#running]) this.interrupt(attempt, why)
+    for (const attempt of this.#running) this.interrupt(attempt, why)
   }
 
   cancel(jobId: string): void {
@@ -251,7 +247,7 @@ export class Runner {
 
   /** Ends all running attempts with the outcome of their interruption, whatever their handlers do. */
   abandonAll(): void {
-    for (const attempt of [...this.#running]) this.#abandon(attempt)
+    for (const attempt of this.#running) this.#abandon(attempt)
   }
 
   /** The handler ignored its signal: its slot is freed, and it can't write any more. */

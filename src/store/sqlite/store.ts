@@ -60,16 +60,15 @@ export function sqliteStore({ path, clock, dice, driver }: SqliteOptions): Store
 }
 
 function workVerbs(session: Session) {
-  const { rowids } = session
   return {
     enqueue: async (jobs, tx) => {
       if (tx !== undefined) throw noTransactions()
       return session.counted(jobs.length, (db, now, delta) => enqueue(db, jobs, now, delta))
     },
     fire: firings => session.countedEach(firings, fire),
-    claim: request => session.write(request.limit, (db, now) => claim(db, rowids, request, now)),
+    claim: request => session.write(request.limit, (db, now) => claim(db, request, now)),
     held: token => session.write(1, (db, now) => ({ now, jobs: heldBy(db, token) })),
-    begin: requests => session.write(requests.length, db => lease.begin(db, rowids, requests)),
+    begin: requests => session.write(requests.length, db => lease.begin(db, requests)),
     extend: (leases, leaseMs) => session.each(leases, (db, one, now) => lease.extend(db, one, leaseMs, now)),
     report: reports => session.each(reports, lease.report),
     settle: async (settlements, tx) => {

@@ -2,7 +2,6 @@ import type { Clock, Dice } from '../../../core/values/clock.js'
 import { DeltaDraft } from '../../delta.js'
 import type { Steps } from '../reads/search.js'
 import { append } from '../writes/deltas.js'
-import { RowidCache } from '../writes/rowid-cache.js'
 import { BusyRetry } from './busy-retry.js'
 import type { Connection } from './connection.js'
 import type { Driver } from './driver.js'
@@ -19,7 +18,6 @@ const STEPS_AT_ONCE = 4
 export class Session {
   readonly #clock: Clock
   readonly file: StoreFile
-  readonly rowids = new RowidCache()
   /** The texts of errors that were stored lately. */
   readonly seenErrors = new Set<string>()
   readonly #busyRetry: BusyRetry

@@ -7,8 +7,8 @@ import type { Claim, Claimed, ClaimRequest } from '../../store.js'
 import type { Connection } from '../file/connection.js'
 import { readTurn } from '../file/settings.js'
 import { FACT_COLUMNS, FACT_COUNT, type FactRow, PLAIN, readFacts } from '../rows.js'
+import { KEY, type Keyed } from './job.js'
 import { leaveLanes, sortWaiting } from './lanes.js'
-import type { RowidCache } from './rowid-cache.js'
 import { type LimitedQueue, nextTurnAt, takeQueueTurns } from './turns.js'
 
 const LINE = `
@@ -47,15 +47,15 @@ const NEXT_DUE = `SELECT min(run_at) FROM jobs ${PLAIN} AND queue = ? AND priori
 const SETTINGS = `SELECT name, paused, limits, open_at, pace FROM queues WHERE paused = 1 OR laned = 1`
 type SettingsRow = [name: string, paused: number, limits: string | null, openAt: number | null, pace: string | null]
 
-export function claim(db: Connection, rowids: RowidCache, request: ClaimRequest, now: number): Claim {
+export function claim(db: Connection, request: ClaimRequest, now: number): Claim {
   // The answer to an earlier claim with this token was lost: return the same jobs.
   const again = heldBy(db, request.token)
   if (again.length > 0) return { now, jobs: again }
   const settings = new Map(db.all<SettingsRow>(SETTINGS).map(row => [row[0], row]))
   const open = [...new Set(request.queues)].map(toText).filter(name => settings.get(name)?.[1] !== 1)
   const laned = settings.size === 0 ? [] : open.map(name => settings.get(name)).filter(row => row !== undefined)
-  if (laned.length > 0) return claimLanes(db, rowids, request, open, laned, now)
-  const jobs = take(db, rowids, due(db, open, now, request, request.limit), request, now)
+  if (laned.length > 0) return claimLanes(db, request, open, laned, now)
+  const jobs = take(db, due(db, open, now, request, request.limit), request, now)
   const nextDueAt = jobs.length < request.limit ? nextDue(db, open, now) : undefined
   return nextDueAt === undefined ? { now, jobs } : { now, jobs, nextDueAt }
 }
@@ -63,7 +63,6 @@ export function claim(db: Connection, rowids: RowidCache, request: ClaimRequest,
 /** Queues with limits share a claim with the others, so that neither keeps the other waiting. */
 function claimLanes(
   db: Connection,
-  rowids: RowidCache,
   request: ClaimRequest,
   open: readonly string[],
   laned: readonly SettingsRow[],
@@ -76,7 +75,7 @@ function claimLanes(
   // Jobs without a lane are not known to their partition, so a queue starts nothing before all of them are sorted.
   const sorted = limited.filter(({ name }) => sortWaiting(db, name, now))
   const jobs: Claimed[] = []
-  const start = (rows: readonly FactRow[]): void => void jobs.push(...take(db, rowids, rows, request, now))
+  const start = (rows: readonly FactRow[]): void => void jobs.push(...take(db, rows, request, now))
   const takeTurnsOf = (room: number): void => {
     const end = jobs.length + room
     for (const [index, queue] of sorted.entries()) {
@@ -155,7 +154,6 @@ function priorityBelow(db: Connection, queue: string, priority: number): number 
 
 function take(
   db: Connection,
-  rowids: RowidCache,
   rows: readonly FactRow[],
   { token, workerId, leaseMs, policyIds, begins }: ClaimRequest,
   now: number,
@@ -175,9 +173,9 @@ function take(
     const same = byPolicy.get(facts.policyId)
     if (same) same.push(row[0])
     else byPolicy.set(facts.policyId, [row[0]])
-    rowids.add(facts.id, row[0])
     // Assigned one by one, because this runs for every job.
-    const claimed = facts as Omit<JobDraft, 'state'> & { token: string; workerId: string; leaseUntil: number }
+    const claimed = facts as Omit<JobDraft, 'state'> & { token: string; workerId: string; leaseUntil: number } & Keyed
+    claimed[KEY] = row[0]
     claimed.token = token
     claimed.workerId = workerId
     claimed.leaseUntil = leaseUntil

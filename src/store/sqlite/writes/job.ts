@@ -1,6 +1,7 @@
 import type { Job } from '../../../core/job/job.js'
 import { toText } from '../../columns.js'
 import { changedColumns, type JobWrite } from '../../job-columns.js'
+import type { Lease } from '../../store.js'
 import type { Connection } from '../file/connection.js'
 import type { Value } from '../file/driver.js'
 import { type FactRow, ID, JOB_COLUMNS, readJob } from '../rows.js'
@@ -12,6 +13,19 @@ export const INLINE_PAYLOAD_MAX = 400
 export const LIVE_UNIQUE = `SELECT hex(id) FROM jobs
   WHERE "unique" = ? AND name = ? AND ifnull(tenant_id, 0) = ? AND finished_at IS NULL
   ORDER BY ifnull(unique_slot, 0) DESC`
+
+/**
+ * The key of a claimed job's row, so that it is settled without a lookup by id. Every write is fenced by the token: a key
+ * that was used again after a prune can't match.
+ */
+export const KEY = Symbol('key')
+export interface Keyed {
+  [KEY]?: number
+}
+
+export function keyOf(db: Connection, lease: Lease & Keyed): number | undefined {
+  return lease[KEY] ?? db.get<[pk: number]>(`SELECT pk FROM jobs WHERE id = ${ID}`, lease.id)?.[0]
+}
 
 export function findRow(db: Connection, id: string): FactRow | undefined {
   return db.get<FactRow>(`SELECT ${JOB_COLUMNS} FROM jobs WHERE id = ${ID}`, id)

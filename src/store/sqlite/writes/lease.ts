@@ -3,7 +3,7 @@ import type { BeginRequest, EffectStatus, Expired, ExpiredJob, Lease, LeaseStatu
 import { LOG_LINES_DROPPED, LOG_LINES_MAX } from '../../store.js'
 import type { Connection } from '../file/connection.js'
 import { FACT_COLUMNS, FACT_COUNT, type FactRow, ID, readFacts } from '../rows.js'
-import type { RowidCache } from './rowid-cache.js'
+import { keyOf } from './job.js'
 
 /** Every write of a worker is a compare-and-set on id and token; only a running job has a token. */
 const FENCE = `id = ${ID} AND token = ?`
@@ -18,10 +18,11 @@ const WHERE_HELD = 'WHERE pk IN (SELECT value FROM json_each(?)) AND +token = ?'
 const BEGIN = `UPDATE jobs SET begun = 1 ${WHERE_HELD} AND cancel_requested = 0`
 const BEGIN_ONCE = `UPDATE jobs SET at_most_once = 1 ${WHERE_HELD}`
 
-export function begin(db: Connection, rowids: RowidCache, requests: readonly BeginRequest[]): LeaseStatus[] {
+export function begin(db: Connection, requests: readonly BeginRequest[]): LeaseStatus[] {
   const byToken = new Map<string, { all: number[]; once: number[] }>()
-  for (const { id, token, delivery } of requests) {
-    const pk = rowids.find(db, id)
+  for (const request of requests) {
+    const { token, delivery } = request
+    const pk = keyOf(db, request)
     if (pk === undefined) continue
     const claim = byToken.get(token) ?? { all: [], once: [] }
     byToken.set(token, claim)

@@ -11,6 +11,7 @@ import type { Session } from '../file/session.js'
 import { ID } from '../rows.js'
 import { enqueue } from './enqueue.js'
 import { ErrorTexts } from './errors.js'
+import { keyOf } from './job.js'
 import { isLaned, LaneDraft } from './lanes.js'
 
 type Ended = Extract<RunEnd, { kind: 'ended' }>
@@ -98,7 +99,7 @@ interface Change {
 
 /** Neighbours that end in the same way share one statement, which is most of the work of a settlement. */
 export function settleAll(
-  { rowids, seenErrors }: Pick<Session, 'rowids' | 'seenErrors'>,
+  { seenErrors }: Pick<Session, 'seenErrors'>,
   db: Connection,
   settlements: readonly Settlement[],
   now: number,
@@ -117,8 +118,7 @@ export function settleAll(
   }
   for (const [place, settlement] of settlements.entries()) {
     const { lease, end } = settlement
-    const pk = rowids.find(db, lease.id)
-    rowids.forget(lease.id)
+    const pk = keyOf(db, lease)
     if (pk === undefined) answers[place] = { status: 'lost' }
     else if (end.kind === 'handed-back') {
       write()
