@@ -1,6 +1,8 @@
 import { expect } from 'vitest'
 import { systemDice } from '../../../src/engine/time/system.js'
+import type { PostgresStore } from '../../../src/store/postgres/store.js'
 import type { Claimed, ClaimRequest, NewJob, Settlement, Store } from '../../../src/store/store.js'
+import { openStore, postgresUrl, sql } from '../../support/postgres.js'
 
 // Helpers for these tests. Times come from the database's clock, so the tests check effects, not times.
 
@@ -25,6 +27,18 @@ export function jobs(count: number, given: Partial<NewJob> = {}): NewJob[] {
 export function request(given: Partial<ClaimRequest> = {}): ClaimRequest {
   const token = systemDice.token()
   return { workerId: 'worker-1', token, queues: ['default'], limit: 100, leaseMs: 30_000, policyIds: {}, ...given }
+}
+
+/** A store whose server processes can be told from those of others; see `reported`. */
+export async function openWatched(schema: string): Promise<PostgresStore> {
+  return openStore({ schema, connection: { connectionString: await postgresUrl(), application_name: schema } })
+}
+
+/** Closes it. A server process reports its last statistics before it leaves the list of those that run. */
+export async function reported(watched: PostgresStore, schema: string): Promise<void> {
+  await watched.close()
+  const left = () => sql('SELECT pid FROM pg_stat_activity WHERE application_name = $1', [schema])
+  await expect.poll(left).toEqual([])
 }
 
 /** Every ended run: the rows among the attempts, and the plain successes stored on their jobs. */

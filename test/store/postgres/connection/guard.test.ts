@@ -1,28 +1,26 @@
 import { afterAll, describe, expect, it } from 'vitest'
-import { systemClock } from '../../../../src/engine/time/system.js'
 import { dropSchemas, openStore, postgresUrl } from '../../../support/postgres.js'
+import { block, blockUntilRenewed } from '../../guarded.js'
 import { job, request } from '../bench.js'
 
 afterAll(dropSchemas)
-
-/** Blocks this thread. */
-function block(ms: number): void {
-  for (const until = performance.now() + ms; performance.now() < until; );
-}
 
 describe('guard', () => {
   it('renews the leases of a worker whose thread is blocked, and no others', async () => {
     const store = await openStore()
     await store.migrate()
-    await store.enqueue([job({ name: 'mine' }), job({ name: 'other' })])
+    await store.enqueue([job(), job()])
     const guard = store.guard!({ workerId: 'worker-1', leaseMs: 1000, stuckAfterMs: 60_000 })
-    await store.claim(request({ limit: 1, leaseMs: 1000 }))
-    await store.claim(request({ limit: 1, leaseMs: 1000, workerId: 'worker-2' }))
+    const [mine] = (await store.claim(request({ limit: 1, leaseMs: 1 }))).jobs
+    const [other] = (await store.claim(request({ limit: 1, leaseMs: 1, workerId: 'worker-2' }))).jobs
+    const leaseOf = async ({ id } = mine!) => (await store.get(id))!.leaseUntil!
+    const before = [await leaseOf(mine), await leaseOf(other)] as const
     guard.beat()
-    block(3000)
-    const { jobs } = await store.expired({ workers: 10 })
-    expect(jobs).toMatchObject([{ name: 'other' }])
-    expect(guard.keptUntil()).toBeGreaterThan(systemClock.now())
+    blockUntilRenewed(guard)
+    expect(await leaseOf(mine)).toBeGreaterThan(before[0])
+    expect(await leaseOf(other)).toBe(before[1])
+    expect((await store.expired({ workers: 10 })).jobs.map(({ id }) => id)).toContain(other!.id)
+    expect(guard.keptUntil()).toBeGreaterThan(before[0])
     await guard.stop()
     await store.close()
   })

@@ -3,7 +3,7 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { systemClock, systemDice } from '../../../../src/engine/time/system.js'
 import { Database } from '../../../../src/store/postgres/connection/pool.js'
 import { dropSchemas, freshSchema, openStore, postgresUrl, sql } from '../../../support/postgres.js'
-import { jobs, request, settlement } from '../bench.js'
+import { jobs, openWatched, reported, request, settlement } from '../bench.js'
 
 afterAll(dropSchemas)
 
@@ -74,7 +74,7 @@ describe('prepared statements', () => {
 
   it('use an index, although the tables were empty when they were planned', async () => {
     const schema = freshSchema()
-    const store = await openStore({ schema })
+    const store = await openWatched(schema)
     await store.migrate()
     for (let looks = 0; looks < 8; looks++) await store.claim(request())
     await store.enqueue(jobs(2_000, { queue: 'another' }))
@@ -84,9 +84,8 @@ describe('prepared statements', () => {
     expect((await store.settle(held.map(one => settlement(one)))).every(({ status }) => status === 'settled')).toBe(
       true,
     )
-    await store.close()
-    // A backend reports its statistics when it ends.
-    await expect.poll(async () => (await sql<{ read: number }>(READ, [schema]))[0]).toEqual(before)
+    await reported(store, schema)
+    expect((await sql<{ read: number }>(READ, [schema]))[0]).toEqual(before)
     expect(held).toHaveLength(20)
   })
 })

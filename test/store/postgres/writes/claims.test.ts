@@ -2,7 +2,7 @@ import pg from 'pg'
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { PostgresStore } from '../../../../src/store/postgres/store.js'
 import { dropSchemas, freshSchema, openStore, postgresUrl, sql } from '../../../support/postgres.js'
-import { job, jobs, request, settlement } from '../bench.js'
+import { job, jobs, openWatched, reported, request, settlement } from '../bench.js'
 
 afterAll(dropSchemas)
 
@@ -23,24 +23,24 @@ describe('claim', () => {
   it('reads neither later jobs of a higher priority nor ended jobs', async () => {
     await store.enqueue(jobs(5000, { priority: 9, runAt: { delayMs: 3_600_000 } }))
     await store.enqueue(jobs(1000, { priority: 8 }))
-    const worker = await openStore({ schema })
+    const worker = await openWatched(schema)
     for (let round = 0; round < 2; round++) {
       const { jobs: claimed } = await worker.claim(request({ limit: 500 }))
       await worker.settle(claimed.map(one => settlement(one)))
     }
-    // A backend reports its statistics when it ends, at the latest.
-    await worker.close()
+    await reported(worker, schema)
     const due = jobs(20, { priority: 1 })
     await store.enqueue(due)
     // A transaction of another test that began earlier keeps VACUUM from removing the entries of jobs that have run.
     await expect.poll(deadAfterVacuum, { timeout: 60_000 }).toBe(0)
-    await expect.poll(entriesRead).toBeGreaterThanOrEqual(1000)
     const before = await entriesRead()
-    const other = await openStore({ schema })
+    expect(before).toBeGreaterThanOrEqual(1000)
+    const other = await openWatched(schema)
     expect(idsOf((await other.claim(request({ limit: 5 }))).jobs)).toEqual(idsOf(due.slice(0, 5)))
-    await other.close()
-    await expect.poll(entriesRead).toBeGreaterThan(before)
-    expect((await entriesRead()) - before).toBeLessThan(100)
+    await reported(other, schema)
+    const after = await entriesRead()
+    expect(after).toBeGreaterThan(before)
+    expect(after - before).toBeLessThan(100)
   }, 120_000)
 
   async function deadAfterVacuum(): Promise<number> {
