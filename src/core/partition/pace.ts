@@ -9,8 +9,19 @@ export interface PaceState {
   readonly clocks?: Readonly<Record<string, number>>
   /** By resource: since when its clock has been ahead of the time. What was spent before has been made up for. */
   readonly busySince?: Readonly<Record<string, number>>
+  /** By resource: its starts since then, the newest last. */
+  readonly later?: Readonly<Record<string, readonly LaterStart[]>>
   /** What responses have taught: nothing if absent. */
   readonly learned?: Learned
+}
+
+/**
+ * What was spent before this start, and not yet made up for at its time. No more of it can be given back, whenever that
+ * happens or is learned.
+ */
+interface LaterStart {
+  readonly at: number
+  readonly ms: number
 }
 
 export interface Learned {
@@ -38,6 +49,9 @@ const SHARE_MIN = 1 / 64
 const RECOVERY_MS = 600_000
 /** Jobs that were under way together are refused together: they halve the rate once. */
 const LOWER_EVERY_MS = 5_000
+
+/** Older starts share an entry with the least that can be given back. */
+const LATER_MAX = 8
 
 /** The share of the configured rate that counts now. */
 export function learnedShare({ learned }: PaceState, now: number): number {
@@ -74,16 +88,36 @@ export function spend(bounds: Bounds, state: PaceState, cost: Units, now: number
   const share = learnedShare(state, now)
   const clocks = { ...state.clocks }
   const busySince = { ...state.busySince }
+  const later = { ...state.later }
   for (const [resource, pace] of rates) {
     const amount = amountOf(resource, cost)
     const clock = clockOf(state, resource)
     const isFull = clock <= now
     if (amount === 0 || (amount < 0 && (isFull || startedAt < (busySince[resource] ?? now)))) continue
-    if (isFull) busySince[resource] = now
+    const ms = amount * msPerUnit(pace, share)
+    const starts = Object.hasOwn(later, resource) ? later[resource]! : []
+    if (amount < 0) {
+      const givenMs = Math.min(-ms, ...starts.filter(({ at }) => at > startedAt).map(start => start.ms))
+      later[resource] = starts.map(start => (start.at > startedAt ? { at: start.at, ms: start.ms - givenMs } : start))
+      clocks[resource] = clock - givenMs
+      continue
+    }
+    if (isFull) {
+      busySince[resource] = now
+      later[resource] = []
+    } else if (now > (starts.at(-1)?.at ?? busySince[resource] ?? 0)) {
+      later[resource] = shortened([...starts, { at: now, ms: clock - now }])
+    }
     // Claims look at whole milliseconds. The part of one by which this start is late is not lost.
-    clocks[resource] = (clock > now - 1 ? clock : now) + amount * msPerUnit(pace, share)
+    clocks[resource] = (clock > now - 1 ? clock : now) + ms
   }
-  return { ...state, clocks, busySince }
+  return { ...state, clocks, busySince, later }
+}
+
+function shortened(starts: readonly LaterStart[]): readonly LaterStart[] {
+  if (starts.length <= LATER_MAX) return starts
+  const [first, second, ...rest] = starts
+  return [{ at: second!.at, ms: Math.min(first!.ms, second!.ms) }, ...rest]
 }
 
 /** How many starts are allowed at once, as far as starts are counted. */
@@ -127,12 +161,17 @@ export function learn(bounds: Bounds, state: PaceState, lesson: Lesson, now: num
 }
 
 /** Without what no longer matters, so that the state of an idle partition is empty. */
-export function tidied({ clocks = {}, busySince = {}, learned }: PaceState, now: number): PaceState {
+export function tidied({ clocks = {}, busySince = {}, later = {}, learned }: PaceState, now: number): PaceState {
   const busy = Object.keys(clocks).filter(resource => clocks[resource]! > now)
-  const of = (times: Readonly<Record<string, number>>) =>
-    Object.fromEntries(busy.flatMap(resource => (times[resource] === undefined ? [] : [[resource, times[resource]]])))
+  const of = <T>(kept: Readonly<Record<string, T>>): Record<string, T> =>
+    Object.fromEntries(busy.flatMap(resource => (Object.hasOwn(kept, resource) ? [[resource, kept[resource]!]] : [])))
+  const several = Object.fromEntries(Object.entries(of(later)).filter(([, starts]) => starts.length > 0))
   const isOver = learned === undefined || (learnedShare({ learned }, now) >= 1 && (learned.notBefore ?? 0) <= now)
-  return { ...(busy.length > 0 && { clocks: of(clocks), busySince: of(busySince) }), ...(!isOver && { learned }) }
+  return {
+    ...(busy.length > 0 && { clocks: of(clocks), busySince: of(busySince) }),
+    ...(Object.keys(several).length > 0 && { later: several }),
+    ...(!isOver && { learned }),
+  }
 }
 
 /** When nothing of a state will be left to remember. */

@@ -40,8 +40,9 @@ export class LeaseClaimer {
 
   async take(plan: ClaimPlan): Promise<ClaimedLeases> {
     for (let round = 1; ; round++) {
+      const sentAt = this.#env.clock.now()
       const claim = await this.#claim(plan)
-      const started = await this.#start(claim.jobs, plan)
+      const started = await this.#start(claim, sentAt, plan)
       if (plan.signal?.aborted && !plan.isRepeatable) {
         await this.#options.ends.handBack(
           started.map(({ claimed }) => claimed),
@@ -69,8 +70,8 @@ export class LeaseClaimer {
   }
 
   /** The claimed jobs that the worker gets. */
-  async #start(jobs: readonly Claimed[], plan: ClaimPlan): Promise<readonly Attempt[]> {
-    const { ends } = this.#options
+  async #start({ jobs, now }: Claim, sentAt: number, plan: ClaimPlan): Promise<readonly Attempt[]> {
+    const { ends, dependencies } = this.#options
     const chosen = await this.#apart(jobs)
     const all = await Promise.all(chosen.map(claimed => ends.attemptOf(claimed)))
     const attempts = all.filter(({ claimed, policy }) => !unknownPartOf(claimed) && isKnownPolicy(policy))
@@ -78,9 +79,16 @@ export class LeaseClaimer {
     await ends.handBack(unknown, UNKNOWN_MS)
     const passed = await Promise.all(attempts.map(attempt => this.#passes(attempt)))
     const free = attempts.filter((_, index) => passed[index])
-    if (plan.signal?.aborted) return free
-    const begun = await this.#begin(free)
-    for (const attempt of begun) if (attempt.dependency) this.#options.dependencies.started(attempt)
+    const isGone = plan.signal?.aborted === true
+    // They are handed back, because a claim without a token of the worker can't be repeated.
+    if (isGone && !plan.isRepeatable) return free
+    // The answer may reach the worker all the same, for example from a server that is closing.
+    const ready = isGone ? free.filter(({ needsBegin, begun }) => !needsBegin || begun) : await this.#begin(free)
+    const begun = ready.filter(({ needsBegin, claimed: { leaseUntil } }) => {
+      // A sweep that had read the job before `begin` would not count this run.
+      return !needsBegin || this.#env.clock.now() - sentAt < leaseUntil - now
+    })
+    for (const attempt of begun) if (attempt.dependency) dependencies.started(attempt)
     return begun
   }
 

@@ -71,7 +71,7 @@ export class FloodedServer {
     return slowest
   }
 
-  /** Of the client, the server and the store so far. */
+  /** What the client, the server and the store have done so far. */
   #work(): readonly (readonly [pid: number, work: Work])[] {
     const pids = [process.pid, this.#child.pid!, ...(this.#options.storeProcesses?.() ?? [])]
     return pids.map(pid => [pid, workOf(pid)])

@@ -99,6 +99,72 @@ describe('a rate', () => {
   })
 })
 
+/** Starts and what is given back later, in the order of their times, or as far as each was known. */
+type Spending = { readonly at: number; readonly amount: number; readonly startedAt?: number }
+
+describe('what is given back', () => {
+  const bounds = boundsOf({ rate: '2/s', burst: 2 })
+  const spendAll = (spendings: readonly Spending[]): PaceState =>
+    spendings.reduce<PaceState>(
+      (state, { at, amount, startedAt = at }) => spend(bounds, state, { [STARTS]: amount }, at, startedAt),
+      {},
+    )
+  const nextAt = (state: PaceState): number => allowedAt(bounds, state, startCost(), NOW + 300)
+
+  it('counts as if it had been known before, also if it is learned after the next start (seed 100950)', () => {
+    const starts = [
+      { at: NOW, amount: 1 },
+      { at: NOW, amount: 1 },
+    ]
+    const first = { at: NOW + 131, amount: -1, startedAt: NOW }
+    const second = { at: NOW + 131, amount: -1, startedAt: NOW }
+    const later = [
+      { at: NOW + 138, amount: 1 },
+      { at: NOW + 266, amount: 1 },
+    ]
+    const inOrder = spendAll([...starts, first, second, ...later])
+    expect(nextAt(inOrder)).toBe(NOW + 638)
+    expect(nextAt(spendAll([...starts, first, later[0]!, second, later[1]!]))).toBe(NOW + 638)
+    expect(nextAt(spendAll([...starts, first, ...later, second]))).toBe(NOW + 638)
+  })
+
+  it('never lets more start than the rate allows, whenever it happens and is learned', () => {
+    const gaps = fc.array(fc.integer({ min: 0, max: 700 }), { minLength: 2, maxLength: 12 })
+    const lags = fc.array(fc.integer({ min: 1, max: 2_000 }), { minLength: 12, maxLength: 12 })
+    fc.assert(
+      fc.property(gaps, lags, (gaps, lags) => {
+        let state: PaceState = {}
+        let at = NOW
+        const starts: { readonly at: number; readonly over: number; readonly knownAt: number }[] = []
+        for (const [index, gap] of gaps.entries()) {
+          const since = at
+          at += gap
+          for (const start of starts.filter(({ knownAt }) => knownAt > since && knownAt <= at))
+            state = spend(bounds, state, { [STARTS]: -1 }, start.over, start.at)
+          if (allowedAt(bounds, state, startCost(), at) > at) continue
+          state = spend(bounds, state, startCost(), at)
+          const lag = lags[index]!
+          starts.push({ at, over: at + Math.ceil(lag / 2), knownAt: at + lag })
+          const counted = starts.filter(({ over }) => over > at)
+          for (const [first, { at: from }] of counted.entries())
+            expect(counted.length - first).toBeLessThanOrEqual((2 / 1_000) * (at - from + 1) + 2)
+        }
+      }),
+      { numRuns: 300 },
+    )
+  })
+
+  it('is given back in full if it was not made up for', () => {
+    const wide = boundsOf({ rate: '1/s', burst: 8 })
+    let state: PaceState = {}
+    const times = Array.from({ length: 8 }, (_, index) => NOW + index)
+    for (const at of times) state = spend(wide, state, startCost(), at)
+    expect(startsNow(wide, state, NOW + 10)).toBe(0)
+    for (const startedAt of times.slice(2)) state = spend(wide, state, { [STARTS]: -1 }, NOW + 10, startedAt)
+    expect(startsNow(wide, state, NOW + 10)).toBe(6)
+  })
+})
+
 describe('units', () => {
   const bounds = boundsOf({ units: { tokens: '100/s' } })
 
@@ -136,7 +202,7 @@ describe('units', () => {
   it('may have the name of an inherited property', () => {
     const strange = boundsOf({ units: { constructor: '1/s' as const, toString: '1/s' as const } })
     expect(allowedAt(strange, {}, startCost(), NOW)).toBe(NOW)
-    expect(spend(strange, {}, startCost(), NOW)).toEqual({ clocks: {}, busySince: {} })
+    expect(spend(strange, {}, startCost(), NOW)).toEqual({ clocks: {}, busySince: {}, later: {} })
     const state = spend(strange, {}, startCost({ constructor: 1 }), NOW)
     expect(allowedAt(strange, state, startCost({ constructor: 1 }), NOW)).toBe(NOW + 1_000)
   })

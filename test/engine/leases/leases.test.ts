@@ -315,6 +315,38 @@ describe.each(STORES)('leases on %s', (_, open) => {
     expect(await w.claimOne()).toMatchObject({ job: { id: untouched, attempt: 1 } })
   })
 
+  test('at-most-once: not handed out if its lease may be over before begin is stored', async () => {
+    // A sweep that reads the job meanwhile decides that it has not begun, and it starts again.
+    const slow = (store: Store, clock: VirtualClock): Store =>
+      new Proxy(store, {
+        get(target, name) {
+          const value = target[name as keyof Store]
+          if (name !== 'begin') return typeof value === 'function' ? value.bind(target) : value
+          return async (requests: Parameters<Store['begin']>[0]) => {
+            await clock.wait(6_000)
+            return target.begin(requests)
+          }
+        },
+      })
+    await using w = world(clock => slow(open(clock), clock))
+    const { id } = await w.chronos.enqueue('charge', {}, { delivery: 'at-most-once' })
+    const claim = w.leases.claim({ workerId: 'py-1', lease: '5s' })
+    expect(await w.clock.passUntil(claim, { despite: 'calls' })).toEqual({ data: [] })
+    await w.clock.advance(120_000)
+    expect(await w.chronos.jobs.get(id)).toMatchObject({ state: 'dead', reason: 'unknown-outcome' })
+  })
+
+  test('at-most-once: not handed out before begin by a server that is closing, and unchanged', async () => {
+    await using w = world(open)
+    const { id } = await w.chronos.enqueue('charge', {}, { delivery: 'at-most-once' })
+    const closing = new AbortController()
+    const claim = w.leases.claim({ workerId: 'py-1', lease: '5s', token: 'a'.repeat(32), signal: closing.signal })
+    closing.abort()
+    expect(await claim).toEqual({ data: [] })
+    await w.clock.advance(120_000)
+    expect(await w.claimOne()).toMatchObject({ job: { id, attempt: 1 } })
+  })
+
   test('a cancel reaches the worker with its next renewal; whatever it reports then, the job is cancelled', async () => {
     await using w = world(open)
     const { id } = await w.chronos.enqueue('slow', {})

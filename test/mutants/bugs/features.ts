@@ -209,6 +209,13 @@ export const FEATURE_BUGS: readonly Mutant[] = [
     replace: 'const careful = attempts.filter(attempt => attempt.needsBegin && attempt.run > 100)',
   },
   {
+    name: 'a pull worker gets an at-most-once job whose lease is over',
+    killer: 'runs#aLeaseThatIsOverIsNotHandedOut',
+    file: 'src/engine/leases/lease-claimer.ts',
+    find: 'this.#env.clock.now() - sentAt < leaseUntil - now',
+    replace: 'now <= leaseUntil',
+  },
+  {
     name: 'the end of a run of a pull worker ends a later one',
     killer: 'runs#aLateRequestLeavesALaterRunAlone',
     file: 'src/engine/leases/leases.ts',

@@ -55,11 +55,18 @@ export const LIMIT_BUGS: readonly Mutant[] = [
     replace: '(amount < 0 && isFull)',
   },
   {
+    name: 'a start given back late that the rate has made up for',
+    from: 100_950,
+    file: PACE,
+    find: 'starts.filter(({ at }) => at > startedAt)',
+    replace: 'starts.filter(({ at }) => at < startedAt)',
+  },
+  {
     name: 'a burst that is allowed again with every claim',
     from: 11,
     file: PACE,
-    find: 'clocks[resource] = (clock > now - 1 ? clock : now) + amount',
-    replace: 'clocks[resource] = now + amount',
+    find: 'clocks[resource] = (clock > now - 1 ? clock : now) + ms',
+    replace: 'clocks[resource] = now + ms',
   },
   {
     name: 'a dead letter that does not stop its partition',

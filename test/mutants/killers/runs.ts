@@ -98,6 +98,24 @@ export async function aLateRequestLeavesALaterRunAlone(): Promise<void> {
   await clock.passUntil(chronos.close())
 }
 
+export async function aLeaseThatIsOverIsNotHandedOut(): Promise<void> {
+  const clock = new VirtualClock()
+  const store = memoryStore({ clock })
+  const slow: Store = {
+    ...store,
+    async begin(requests) {
+      await clock.wait(6_000)
+      return store.begin(requests)
+    },
+  }
+  const chronos = new Chronos(async () => slow, clock, seededDice(1), { log: false })
+  await chronos.enqueue('charge', {}, { delivery: 'at-most-once' })
+  const claim = chronos.leases.claim({ workerId: 'py-1', lease: '5s' })
+  const { data } = await clock.passUntil(claim, { despite: 'calls' })
+  assert.deepEqual(data, [], 'a job is handed out whose run may be counted as not begun')
+  await clock.passUntil(chronos.close(), { despite: 'calls' })
+}
+
 /** Runs ten jobs in batches, of which the second fails every batch that it is in; returns their states by payload. */
 async function statesAfterABadJob(): Promise<Record<number, string>> {
   const clock = new VirtualClock()
