@@ -65,28 +65,30 @@ function Found({ redrive, after }: FoundProps) {
         }
         actions={may('operator') ? <Reins redrive={redrive} after={after} /> : undefined}
       />
-      {why !== undefined && <p class="notice retry">{why}</p>}
-      <Tiles>
-        <Tile
-          label="Started"
-          value={count(started)}
-          note={`of ${count(total)}`}
-          href={href('/jobs', { redrive: id })}
-        />
-        <Tile
-          label="Succeeded"
-          value={count(succeeded)}
-          hue="ok"
-          note={settled === 0 ? 'no outcomes yet' : percent(succeeded / settled)}
-        />
-        <Tile
-          label="Failing again"
-          value={count(failing)}
-          hue={failing > 0 ? 'dead' : undefined}
-          note={`stops at ${percent(redrive.stopWhenFailing)}`}
-        />
-        <Tile label="Remaining" value={count(Math.max(0, total.value - started - skipped))} note={etaOf(redrive)} />
-      </Tiles>
+      <div class="stack">
+        {why !== undefined && <p class="notice retry">{why}</p>}
+        <Tiles>
+          <Tile
+            label="Started"
+            value={count(started)}
+            note={`of ${count(total)}`}
+            href={href('/jobs', { redrive: id })}
+          />
+          <Tile
+            label="Succeeded"
+            value={count(succeeded)}
+            hue="ok"
+            note={settled === 0 ? 'no outcomes yet' : percent(succeeded / settled)}
+          />
+          <Tile
+            label="Failing again"
+            value={count(failing)}
+            hue={failing > 0 ? 'dead' : undefined}
+            note={`stops at ${percent(redrive.stopWhenFailing)}`}
+          />
+          <Tile label="Remaining" value={count(Math.max(0, total.value - started - skipped))} note={etaOf(redrive)} />
+        </Tiles>
+      </div>
       <div class="stack loose redrive-body">
         <Panel>
           <RedriveProgress redrive={redrive} />
