@@ -124,7 +124,7 @@ function Numbers({ webhook: { id } }: { readonly webhook: EndpointView }) {
       <Tile
         label="Delivered"
         value={done ? count(done) : '–'}
-        note={ended === 0 ? 'no deliveries yet' : `${percent((done?.value ?? 0) / ended)} of finished deliveries`}
+        note={done && (ended === 0 ? 'no deliveries yet' : `${percent(done.value / ended)} of finished deliveries`)}
         href={to('succeeded')}
       />
       <Tile label="Pending" value={waiting ? count(waiting) : '–'} note="including retries" href={to('waiting')} />
