@@ -46,12 +46,12 @@ const NOISE = `
 describe('webhook deliveries', () => {
   it('show event, job, response, duration and time, with one word for their state everywhere', async () => {
     await using receiver = await startReceiver((request, response) => {
-      response.statusCode = request.url === '/broken' ? 410 : 204
+      response.statusCode = request.url === '/broken' ? 410 : request.url === '/down' ? 503 : 204
       response.end()
     })
     const events = ['job.succeeded'] as const
-    const [good, bad] = await Promise.all(
-      ['/fine', '/broken'].map(path => t.chronos.webhooks.create({ url: receiver.origin + path, events })),
+    const [good, bad, down] = await Promise.all(
+      ['/fine', '/broken', '/down'].map(path => t.chronos.webhooks.create({ url: receiver.origin + path, events })),
     )
     const mail = defineJob({ name: 'mail', queue: 'mail', run: () => 'sent' })
     t.chronos.work([mail], { signals: false })
@@ -59,6 +59,8 @@ describe('webhook deliveries', () => {
     const ended = async (): Promise<number> =>
       (await t.chronos.jobs.count({ queue: 'chronos:deliveries', state: ['succeeded', 'dead'] })).value
     await expect.poll(ended, { timeout: 60_000 }).toBe(2)
+    const failing = async (): Promise<boolean> => (await t.chronos.webhooks.get(down!.id)).failingSince !== undefined
+    await expect.poll(failing, { timeout: 60_000 }).toBe(true)
 
     await visitor.turn(`/webhooks/${good!.id}`)
     expect(await cells('Deliveries')).toMatchObject({
@@ -74,13 +76,25 @@ describe('webhook deliveries', () => {
     const failed = await cells('Deliveries')
     expect([failed['State']!.split('\n')[0], failed['Response']]).toEqual(['Failed', '410'])
 
+    await visitor.turn(`/webhooks/${down!.id}`)
+    expect(await cells('Deliveries')).toMatchObject({
+      State: 'Retrying',
+      Response: '503',
+      Duration: expect.stringMatching(/^[\d.]+m?s$/),
+    })
+    expect(await page.locator('.page-head .badge').innerText()).toMatch(/^Failing for \d/)
+    await visitor.turn('/webhooks')
+    const states = await page.locator('.webhook-state').allInnerTexts()
+    expect(states.map(text => text.split(/\s/)[0]).sort()).toEqual(['Disabled', 'Enabled', 'Failing'])
+    await visitor.turn(`/webhooks/${bad!.id}`)
+
     // From the delivery to its job, from there to all its deliveries, and back.
     await page.getByRole('table', { name: 'Deliveries' }).getByRole('link', { name: /^mail/ }).click()
     await page.waitForURL(new RegExp(job.id))
     await page.getByRole('link', { name: 'Show deliveries' }).click()
     await visitor.settled()
     const words = await page.getByRole('table', { name: 'Jobs' }).locator('tbody .state').allInnerTexts()
-    expect(words.map(text => text.split('\n')[0]).sort()).toEqual(['Delivered', 'Failed'])
+    expect(words.map(text => text.split('\n')[0]).sort()).toEqual(['Delivered', 'Failed', 'Retrying'])
     await page
       .getByRole('table', { name: 'Jobs' })
       .locator('tbody tr', { hasText: 'Failed' })

@@ -188,7 +188,7 @@ describe('redrives', () => {
     const head = await page.locator('.page-head').innerText()
     expect(head).toContain(group!.title)
     expect(head).not.toContain(group!.fingerprint)
-    expect(await error.innerText()).toMatch(/Died of the same error\s+\d+/)
+    await expect.poll(() => error.innerText()).toMatch(/Died of the same error\s+\d+/)
     await visitor.open('/redrives')
     const row = page.getByRole('table', { name: 'Redrives' }).locator('tbody tr').first()
     expect((await row.boundingBox())!.height).toBeLessThan(60)

@@ -64,6 +64,30 @@ async function oddWords(page: Page): Promise<readonly string[]> {
   ]
 }
 
+/** What does not fit into a window that is wide, but not very wide: the page, a table, the names of its rows. */
+async function cramped(page: Page): Promise<readonly string[]> {
+  const size = page.viewportSize()!
+  await page.setViewportSize({ ...size, width: SMALL_SCREEN })
+  const found = await page.evaluate(async leastName => {
+    // Charts follow the width in the next frame.
+    for (let frames = 0; frames < 2; frames++) await new Promise(done => requestAnimationFrame(done))
+    const isWider = ({ scrollWidth, clientWidth }: Element): boolean => scrollWidth > clientWidth
+    const labelOf = (box: Element): string => box.querySelector('table')?.getAttribute('aria-label') ?? ''
+    const names = [...document.querySelectorAll('main td:first-child.grow .clip')]
+    return [
+      ...(document.documentElement.scrollWidth > window.innerWidth ? ['the page'] : []),
+      ...[...document.querySelectorAll('main .table-box')].filter(isWider).map(box => `table ${labelOf(box)}`),
+      ...names
+        .filter(name => isWider(name) && name.clientWidth < leastName)
+        .map(name => `the name ${name.textContent}, of which ${name.clientWidth} pixels are left`),
+    ]
+  }, NAME_MIN)
+  await page.setViewportSize(size)
+  return found
+}
+const SMALL_SCREEN = 1280
+const NAME_MIN = 90
+
 /** `npm run test:long` checks every screen in every theme and width. */
 const isLong = process.env['CHRONOS_BROWSER'] === 'all'
 const LOOKS: readonly Look[] = isLong
@@ -99,6 +123,7 @@ describe.each(LOOKS)('in $theme, $width pixels wide', look => {
     expect(await oddWords(visitor.page)).toEqual([])
     const overflow = await visitor.page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth)
     expect(overflow, 'wider than the window').toBeLessThanOrEqual(0)
+    if (look.width > SMALL_SCREEN) expect(await cramped(visitor.page), 'on a smaller screen').toEqual([])
   }
 
   it.each(SCREENS)('shows %s without barriers, errors or overflow', async (name, path, text) => {

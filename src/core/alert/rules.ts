@@ -2,8 +2,9 @@ import { circuitState } from '../dependency/state.js'
 import { partitionWords } from '../partition/wait.js'
 import { isInternal } from '../queue/internal.js'
 import { DAY_MS, formatMs } from '../values/duration.js'
-import { retryRateText } from '../values/number.js'
+import { countText, many, retryRateText } from '../values/number.js'
 import { DELIVERIES, endpointKey } from '../webhook/delivery.js'
+import { endpointHost } from '../webhook/webhook.js'
 import type { Reading } from './alert.js'
 import { type CountFacts, type Facts, type QueueFacts, type Rule, retryRateOf } from './rule.js'
 
@@ -29,13 +30,12 @@ const TABLE = [
       queues
         .filter(({ dead }) => dead > 0)
         .map(({ queue, dead, isCapped, deadSince = now }) => {
-          const noun = dead === 1 ? 'dead letter' : 'dead letters'
-          const count = isCapped ? `at least ${dead}` : dead
+          const letters = `${isCapped ? 'at least ' : ''}${countText(dead)} unacknowledged ${dead === 1 ? 'dead letter' : 'dead letters'}`
           const age = now - deadSince
           return {
             labels: { queue },
             value: dead,
-            summary: `${count} unacknowledged ${noun} in queue ${queue}, the oldest for ${formatMs(age)}`,
+            summary: `${letters} in queue ${queue}, the oldest for ${formatMs(age)}`,
             isUrgent: age > URGENT_AFTER_MS,
           }
         }),
@@ -53,7 +53,7 @@ const TABLE = [
       ofQueues(counts).flatMap(([queue, { first, retry }]) => {
         const value = retryRateOf({ first, retry })
         if (value === undefined || retry < minRetries) return []
-        const counted = `${retry} retries to ${first} first attempts in the last ${spanOf(counts, now)}`
+        const counted = `${countText(retry)} retries to ${countText(first)} first attempts in the last ${spanOf(counts, now)}`
         return [{ labels: { queue }, value, summary: `queue ${queue} has ${retryRateText(value)}: ${counted}` }]
       }),
   }),
@@ -68,7 +68,7 @@ const TABLE = [
       [...counts.queues].map(([queue, { exhausted: value }]) => ({
         labels: { queue },
         value,
-        summary: `${value} jobs of queue ${queue} ran out of retries in the last ${spanOf(counts, now)}`,
+        summary: `${many(value, 'job')} of queue ${queue} ran out of retries in the last ${spanOf(counts, now)}`,
       })),
   }),
   rule({
@@ -84,7 +84,7 @@ const TABLE = [
       ofQueues(counts).flatMap(([queue, { measured, latencyMs }]) => {
         if (measured === 0 || measured < minRetries) return []
         const value = Math.round(latencyMs / measured)
-        const counted = `the mean of ${measured} in the last ${spanOf(counts, now)}`
+        const counted = `the mean of ${countText(measured)} in the last ${spanOf(counts, now)}`
         const summary = `retries of queue ${queue} start ${formatMs(value)} after the failure: ${counted}`
         return [{ labels: { queue }, value, summary }]
       }),
@@ -151,9 +151,10 @@ const TABLE = [
     readings: endpoints =>
       endpoints
         .filter(({ state, disabledReason }) => state === 'disabled' && disabledReason !== 'by-hand')
-        .map(({ id, disabledReason }) => {
+        .map(endpoint => {
+          const { id, disabledReason } = endpoint
           const why = disabledReason === 'gone' ? 'it answered 410' : 'all deliveries failed for days'
-          return flag({ endpoint: id }, `webhook ${id} is disabled: ${why}`)
+          return flag({ endpoint: id }, `the webhook to ${endpointHost(endpoint)} is disabled: ${why}`)
         }),
   }),
   rule({
@@ -165,7 +166,7 @@ const TABLE = [
     reads: 'missed',
     readings: schedules =>
       schedules.map(({ schedule, missed }) => {
-        const occurrences = missed === 1 ? '1 occurrence was' : `${missed} occurrences were`
+        const occurrences = many(missed, 'occurrence was', 'occurrences were')
         const summary = `${occurrences} missed by schedule ${schedule}: no scheduler was alive`
         return { labels: { schedule }, value: missed, summary }
       }),
@@ -180,7 +181,7 @@ const TABLE = [
     reads: 'unhandled',
     readings: unhandled =>
       unhandled.map(({ queue, name, waiting: { value }, similar }) => {
-        const jobs = value === 1 ? '1 job waits' : `${value} jobs wait`
+        const jobs = many(value, 'job waits', 'jobs wait')
         const meant = similar === undefined ? '' : `; did you mean ${similar}?`
         return {
           labels: { queue, name },
@@ -199,8 +200,8 @@ const TABLE = [
     reads: 'stopped',
     readings: stopped =>
       stopped.map(({ queue, partitions: value, partition, jobId }) => {
-        const many = value === 1 ? '' : `; ${value} partitions are stopped`
-        const summary = `${partitionWords(partition)} of queue ${queue} is stopped by dead letter ${jobId}${many}`
+        const others = value === 1 ? '' : `; ${countText(value)} partitions are stopped`
+        const summary = `${partitionWords(partition)} of queue ${queue} is stopped by dead letter ${jobId}${others}`
         return { labels: { queue }, value, summary }
       }),
   }),
@@ -213,7 +214,11 @@ const TABLE = [
     defaults: { fire: 1_000_000 - 1, clear: 900_000, for: '1h', keep: '1m' },
     reads: 'retention',
     readings: ({ kept }) => [
-      { labels: {}, value: kept, summary: `no job is ever pruned, and the store has ${kept} ended jobs or more` },
+      {
+        labels: {},
+        value: kept,
+        summary: `no job is ever pruned, and the store has ${countText(kept)} ended jobs or more`,
+      },
     ],
   }),
 ] as const

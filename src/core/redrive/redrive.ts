@@ -2,6 +2,7 @@ import { deadBulkOptions } from '../job/bulk.js'
 import { type RedriveFilter, redriveFilter } from '../job/filter.js'
 import type { DeathReason } from '../job/job.js'
 import { type Count, count } from '../values/count.js'
+import { countText } from '../values/number.js'
 import { rate } from '../values/rate.js'
 import { about, anyText, boolean, type Infer, integer, literal, named, number, oneOf } from '../values/schema.js'
 import { listOf, object, view } from '../values/shape.js'
@@ -170,7 +171,7 @@ export function stopRule(redrive: Redrive, results: Results): string | undefined
   const share = failing / Math.max(volume, ended)
   if (failing === 0 || share <= stopWhenFailing) return undefined
   const percent = Math.round((100 * failing) / ended)
-  return `${failing} of ${ended} failed again (${percent} %), over ${Math.round(100 * stopWhenFailing)} %${isCanary ? ', in the canary' : ''}`
+  return `${countText(failing)} of ${countText(ended)} failed again (${percent} %), over ${Math.round(100 * stopWhenFailing)} %${isCanary ? ', in the canary' : ''}`
 }
 
 /** Whether the canary has enough results. */

@@ -248,6 +248,11 @@ export function enabled(endpoint: Endpoint, now: number): Endpoint {
 
 // ---------------------------------------------------------------- views
 
+/** The name of an endpoint in a sentence: its path may be long, and its query a secret. */
+export function endpointHost({ url }: Pick<Endpoint, 'url'>): string {
+  return URL.canParse(url) ? new URL(url).host : url
+}
+
 /** An endpoint as users see it: its secrets are shown only once, when they are made. */
 export const endpointView = named(
   'Webhook',

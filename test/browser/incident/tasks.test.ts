@@ -50,6 +50,27 @@ it('finds the top error, why it happened, its stack, starts a canary and reads i
   expect(clicks).toBeLessThanOrEqual(CLICKS_MAX)
 })
 
+it('shows how many jobs of a redrive died of which error, and no number before they are counted', async () => {
+  const [redrive] = (await world.chronos.redrives.list({ state: 'stopped' })).data
+  let count = (): void => undefined
+  const counted = new Promise<void>(resolve => {
+    count = resolve
+  })
+  const isCount = (url: URL): boolean => url.pathname.endsWith('/api/v1/jobs') && url.searchParams.has('redriveId')
+  await page.route(isCount, async route => {
+    await counted
+    await route.continue()
+  })
+  await page.goto(`redrives/${redrive!.id}`)
+  const error = page.locator('.panel', { has: page.getByRole('heading', { name: 'Error', exact: true }) })
+  await error.getByText('Died again').waitFor()
+  const unknown = /Died again\s+1\s+Died of the same error\s+–\s+Died of another error\s+–/
+  expect(await error.innerText()).toMatch(unknown)
+  count()
+  await expect.poll(() => error.innerText()).toMatch(/Died of the same error\s+1\s+Died of another error\s+0/)
+  await page.unroute(isCount)
+})
+
 it('finds the job of one order', async () => {
   await begin()
   await click(button(/^Search/))

@@ -348,13 +348,14 @@ describe.each(STORES)('the rule on %s', (_, open) => {
     await using world = new World(open)
     world.start()
     const bodies = [
-      { id: 'a', state: 'disabled', disabledReason: 'gone', events: [], secrets: [] },
-      { id: 'b', state: 'disabled', disabledReason: 'by-hand', events: [], secrets: [] },
-      { id: 'c', state: 'enabled', events: [], secrets: [] },
-    ]
+      { id: 'a', state: 'disabled', disabledReason: 'gone' },
+      { id: 'b', state: 'disabled', disabledReason: 'by-hand' },
+      { id: 'c', state: 'enabled' },
+    ].map(body => ({ ...body, url: `https://${body.id}.example/hooks?key=secret`, events: [], secrets: [] }))
     await world.store.putRecords(bodies.map(body => ({ kind: 'webhook', id: body.id, body: JSON.stringify(body) })))
     await world.advance('1m')
-    expect(world.told).toMatchObject([{ rule: 'endpoint-disabled', labels: { endpoint: 'a' } }])
+    const summary = 'the webhook to a.example is disabled: it answered 410'
+    expect(world.told).toMatchObject([{ rule: 'endpoint-disabled', labels: { endpoint: 'a' }, summary }])
   })
 
   it('no-handler names the job, its queue and the nearest known name', async () => {

@@ -161,7 +161,7 @@ function Card({ alert, silence, onSilence }: CardProps) {
           <span>{rule}</span>
           <LabelTags labels={labels} />
           <span>
-            since <Time at={since} />
+            began <Time at={since} />
           </span>
           {isOver ? (
             <span>

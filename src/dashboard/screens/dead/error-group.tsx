@@ -175,7 +175,7 @@ function DeadOfIt({ group: { fingerprint, tenantId } }: { readonly group: Group 
       columns={jobColumns()}
       href={({ id }) => pageOf('jobs', id)}
       actions={({ count: total }) => (
-        <a href={href('/dead', { view: 'jobs', fingerprint, tenant: tenantId })}>All {count(total)}</a>
+        <Link to={href('/dead', { view: 'jobs', fingerprint, tenant: tenantId })} text={`All ${count(total)}`} />
       )}
       empty={<Empty icon="check" title="No dead letters in this group" good />}
     />

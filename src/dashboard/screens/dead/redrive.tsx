@@ -65,28 +65,30 @@ function Found({ redrive, after }: FoundProps) {
         }
         actions={may('operator') ? <Reins redrive={redrive} after={after} /> : undefined}
       />
-      {why !== undefined && <p class="notice retry">{why}</p>}
-      <Tiles>
-        <Tile
-          label="Started"
-          value={count(started)}
-          note={`of ${count(total)}`}
-          href={href('/jobs', { redrive: id })}
-        />
-        <Tile
-          label="Succeeded"
-          value={count(succeeded)}
-          hue="ok"
-          note={settled === 0 ? 'no outcomes yet' : percent(succeeded / settled)}
-        />
-        <Tile
-          label="Failing again"
-          value={count(failing)}
-          hue={failing > 0 ? 'dead' : undefined}
-          note={`stops at ${percent(redrive.stopWhenFailing)}`}
-        />
-        <Tile label="Remaining" value={count(Math.max(0, total.value - started - skipped))} note={etaOf(redrive)} />
-      </Tiles>
+      <div class="stack">
+        {why !== undefined && <p class="notice retry">{why}</p>}
+        <Tiles>
+          <Tile
+            label="Started"
+            value={count(started)}
+            note={`of ${count(total)}`}
+            href={href('/jobs', { redrive: id })}
+          />
+          <Tile
+            label="Succeeded"
+            value={count(succeeded)}
+            hue="ok"
+            note={settled === 0 ? 'no outcomes yet' : percent(succeeded / settled)}
+          />
+          <Tile
+            label="Failing again"
+            value={count(failing)}
+            hue={failing > 0 ? 'dead' : undefined}
+            note={`stops at ${percent(redrive.stopWhenFailing)}`}
+          />
+          <Tile label="Remaining" value={count(Math.max(0, total.value - started - skipped))} note={etaOf(redrive)} />
+        </Tiles>
+      </div>
       <div class="stack loose redrive-body">
         <Panel>
           <RedriveProgress redrive={redrive} />
@@ -127,11 +129,13 @@ interface ErrorProps {
 
 function ErrorOf({ redrive, fingerprint, title }: ErrorProps) {
   const { id, filter, results } = redrive
-  const again = useQuery(
-    `redrive ${id} ${fingerprint} ${results.dead}`,
-    async signal => (await api.jobs.list({ redriveId: id, phase: 'dead', fingerprint, limit: 1 }, signal)).count,
-  )
-  const same = again.data?.value ?? 0
+  const { dead } = results
+  // Both numbers are of one moment: a difference to an older count would show errors that do not exist.
+  const again = useQuery(`redrive ${id} ${fingerprint} ${dead}`, async signal => {
+    const { count: same } = await api.jobs.list({ redriveId: id, phase: 'dead', fingerprint, limit: 1 }, signal)
+    return { same, other: same.relation === 'exact' ? Math.max(0, dead - same.value) : undefined }
+  })
+  const { same, other } = again.data ?? {}
   const jobs = (of: Record<string, string>): string => href('/jobs', { redrive: id, state: 'dead', ...of })
   return (
     <Panel title="Error">
@@ -139,8 +143,9 @@ function ErrorOf({ redrive, fingerprint, title }: ErrorProps) {
         facts={[
           ['Error group', <Link to={pageOf('dead', fingerprint, { tenant: filter.tenantId })} text={title} />],
           ['Jobs', <Link to={href('/jobs', { redrive: id })} text={plural(redrive.started, 'started job')} />],
-          ['Died of the same error', <Link to={jobs({ fingerprint })} text={count(same)} />],
-          ['Died of another error', <Link to={jobs({})} text={count(Math.max(0, results.dead - same))} />],
+          ['Died again', <Link to={jobs({})} text={count(dead)} />],
+          ['Died of the same error', same ? <Link to={jobs({ fingerprint })} text={count(same)} /> : '–'],
+          ['Died of another error', other === undefined ? '–' : count(other)],
         ]}
       />
     </Panel>

@@ -95,6 +95,7 @@ function Hold({ place, after }: { readonly place: ForecastPlace; readonly after:
   return (
     <Button
       text="Hold"
+      size="sm"
       icon="pause"
       tip={isCircuit ? `Force the circuit of ${dependency} open` : `Pause queue ${queue}`}
       onPress={() => void (isCircuit ? holdCircuit(place, dependency, after) : holdQueue(queue, after))}

@@ -104,7 +104,7 @@ function Attempt({ attempt, isOpen, logs }: AttemptProps) {
         <Icon name={isOpen ? 'down' : 'right'} size={12} />
         <span class="attempt-label">{label}</span>
         <StateMark state={status} />
-        {error?.status !== undefined && <code>{error.status}</code>}
+        {error?.status !== undefined && <code class="nowrap">{error.status}</code>}
         <span class="attempt-error clip">{error ? `${error.name}: ${error.message}` : (attempt.note ?? '')}</span>
         <span class="muted nowrap">
           <Time at={startedAt} /> · {duration(durationMs)}

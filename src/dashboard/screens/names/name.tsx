@@ -64,7 +64,7 @@ export default function Name({ params }: ScreenProps) {
                 <TopJobs
                   title="Most retried jobs"
                   none="No job was retried in this time range."
-                  jobs={report.mostRetried.map(job => ({ ...job, value: plural(job.attempts, 'attempt') }))}
+                  jobs={report.mostRetried.map(job => ({ ...job, value: count(job.attempts) }))}
                 />
                 <WorkerList workers={report.workers} none="No live worker has a handler for this job." />
               </div>

@@ -1,7 +1,7 @@
 import type { AlertView, Labels } from '../../../core/alert/alert.js'
 import { sumOfCounts } from '../../../core/values/count.js'
 import { present } from '../../../core/values/present.js'
-import type { EndpointView } from '../../../core/webhook/webhook.js'
+import { type EndpointView, endpointHost } from '../../../core/webhook/webhook.js'
 import type { ErrorGroupList, ErrorGroupView } from '../../../engine/dead/dead.js'
 import type { RedriveView } from '../../../engine/dead/redrives.js'
 import type { CircuitView } from '../../../engine/dependencies/circuits.js'
@@ -10,7 +10,7 @@ import type { List } from '../../../engine/jobs/query.js'
 import type { QueueReport } from '../../../engine/jobs/queue-report.js'
 import * as api from '../../data/api.js'
 import { now, serverNow } from '../../data/clock.js'
-import { count, plural, relative } from '../../data/format.js'
+import { age, count, plural, relative } from '../../data/format.js'
 import type { IconName } from '../../parts/icon.js'
 import { href, pageOf } from '../../shell/router.js'
 import { causeOf, silenceOf } from '../alerts/alert-words.js'
@@ -95,12 +95,13 @@ function circuitItem({ key, tenantId, reason }: CircuitView): Item {
   }
 }
 
-function webhookItem({ id, url, disabledReason }: EndpointView): Item {
+function webhookItem(endpoint: EndpointView): Item {
+  const { id, disabledReason } = endpoint
   return {
     key: id,
     icon: 'webhooks',
     hue: 'retry',
-    title: `The webhook to ${hostOf(url)} is disabled`,
+    title: `The webhook to ${endpointHost(endpoint)} is disabled`,
     note: (disabledReason && DISABLED_WHY[disabledReason]) ?? '',
     to: pageOf('webhooks', id),
   }
@@ -162,7 +163,7 @@ function alertItem(alerts: readonly AlertView[]): Item {
     icon: 'alerts',
     hue: alerts.some(({ severity }) => severity === 'critical') ? 'dead' : 'retry',
     title: alerts.length === 1 ? summary : `${rule}: ${plural(alerts.length, 'alert')}`,
-    note: `${alerts.length === 1 ? rule : names.join(', ')} · since ${relative(since, now.value)}`,
+    note: `${alerts.length === 1 ? rule : names.join(', ')} · for ${age(Math.max(0, now.value - since))}`,
     to: causeOf(alerts),
   }
 }
@@ -199,12 +200,4 @@ function silentWorkers({ workers }: FleetStats): readonly Item[] {
   const title = `${plural(workers.silent, 'worker')} fell silent`
   const note = 'No heartbeat; their jobs are released'
   return [{ key: 'silent', icon: 'workers', hue: 'retry', title, note, to: href('/workers') }]
-}
-
-function hostOf(url: string): string {
-  try {
-    return new URL(url).host
-  } catch {
-    return url
-  }
 }

@@ -95,6 +95,7 @@ function Numbers({ stats, series, stale }: NumbersProps) {
             : `${count(workers.running)} of ${plural(workers.concurrency, 'slot')} busy`
         }
         href={href('/jobs', { state: 'running' })}
+        tip="Webhook deliveries run too; they need no slot of a worker"
       />
       <Tile
         label="Retrying"

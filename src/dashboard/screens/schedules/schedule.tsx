@@ -9,6 +9,7 @@ import { Answer, Detail, Empty } from '../../parts/empty.js'
 import { Icon } from '../../parts/icon.js'
 import { Json } from '../../parts/json.js'
 import { PageActions } from '../../parts/layer/actions.js'
+import { Link } from '../../parts/link.js'
 import { List } from '../../parts/list/list.js'
 import type { Column } from '../../parts/list/table.js'
 import { PageHead, Panel } from '../../parts/panel.js'
@@ -171,7 +172,7 @@ function Runs({ id }: { readonly id: string }) {
           <List
             query={jobs}
             title={<RunStrip label="Last runs" runs={stripOf(jobs.data?.data ?? [])} max={STRIP_MAX} />}
-            actions={({ count: total }) => <a href={href('/jobs', { schedule: id })}>All {count(total)}</a>}
+            actions={({ count: total }) => <Link to={href('/jobs', { schedule: id })} text={`All ${count(total)}`} />}
             label="Jobs of this schedule"
             columns={jobColumns().filter(({ title }) => title !== 'Queue')}
             pick={rows => rows.slice(0, LISTED)}

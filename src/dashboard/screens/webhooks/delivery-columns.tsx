@@ -61,7 +61,9 @@ function responseOf({ error, result }: JobView): string {
   return error?.status === undefined ? (error?.code ?? '–') : String(error.status)
 }
 
-function durationOf({ startedAt, finishedAt }: JobView): string {
-  if (startedAt === undefined || finishedAt === undefined) return '–'
-  return duration(Math.max(0, Date.parse(finishedAt) - Date.parse(startedAt)))
+/** The duration of the last attempt that has ended. */
+function durationOf({ startedAt, failedAt, finishedAt }: JobView): string {
+  const endedAt = finishedAt ?? failedAt
+  if (startedAt === undefined || endedAt === undefined) return '–'
+  return duration(Math.max(0, Date.parse(endedAt) - Date.parse(startedAt)))
 }

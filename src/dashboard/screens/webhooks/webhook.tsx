@@ -16,7 +16,6 @@ import { Icon } from '../../parts/icon.js'
 import { List, usePage } from '../../parts/list/list.js'
 import { StateLinks } from '../../parts/list/state-links.js'
 import { Facts, PageHead, Panel } from '../../parts/panel.js'
-import { StateMark } from '../../parts/state.js'
 import { Tile, Tiles } from '../../parts/tile.js'
 import { Elapsed, Time } from '../../parts/time.js'
 import { policyWords } from '../../policy/policy-words.js'
@@ -26,6 +25,7 @@ import { DELIVERY_COLUMNS } from './delivery-columns.js'
 import { WebhookActions } from './webhook-actions.js'
 import { DISABLED_WHY } from './webhook-events.js'
 import { VerifySample } from './webhook-secret.js'
+import { WebhookBadge } from './webhooks.js'
 import '../jobs/jobs.css'
 import './webhook.css'
 
@@ -51,7 +51,7 @@ export default function Webhook({ params }: ScreenProps) {
 }
 
 function Found({ webhook, after }: { readonly webhook: EndpointView; readonly after: () => void }) {
-  const { url, state } = webhook
+  const { url } = webhook
   return (
     <>
       <PageHead
@@ -59,7 +59,7 @@ function Found({ webhook, after }: { readonly webhook: EndpointView; readonly af
         title={
           <>
             <span class="webhook-title">{url}</span>
-            <StateMark state={state} reason={webhook.disabledReason?.replace('-', ' ')} as="badge" />
+            <WebhookBadge webhook={webhook} />
           </>
         }
         actions={<WebhookActions webhook={webhook} after={after} isOnPage />}
@@ -87,8 +87,8 @@ function Trouble({ webhook: { state, disabledReason, disabledAt, failingSince } 
       <p class="notice dead">
         <Icon name="warning" />
         <span class="grow">
-          {disabledReason && DISABLED_WHY[disabledReason]} Disabled since <Time at={disabledAt} />; events are not
-          stored for it while it is disabled.
+          {disabledReason && DISABLED_WHY[disabledReason]} Disabled <Time at={disabledAt} />; events are not stored for
+          it while it is disabled.
         </span>
       </p>
     )
@@ -124,7 +124,7 @@ function Numbers({ webhook: { id } }: { readonly webhook: EndpointView }) {
       <Tile
         label="Delivered"
         value={done ? count(done) : '–'}
-        note={ended === 0 ? 'no deliveries yet' : `${percent((done?.value ?? 0) / ended)} of finished deliveries`}
+        note={done && (ended === 0 ? 'no deliveries yet' : `${percent(done.value / ended)} of finished deliveries`)}
         href={to('succeeded')}
       />
       <Tile label="Pending" value={waiting ? count(waiting) : '–'} note="including retries" href={to('waiting')} />

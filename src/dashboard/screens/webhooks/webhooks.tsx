@@ -106,28 +106,31 @@ function Where({ webhook }: { readonly webhook: EndpointView }) {
   )
 }
 
-/** The state of an endpoint, and since when it fails. */
-export function WebhookState({ webhook }: { readonly webhook: EndpointView }) {
-  const { state, disabledReason, disabledAt, failingSince } = webhook
-  if (state === 'disabled') {
-    return (
-      <span class="webhook-state">
-        <StateMark state="disabled" reason={disabledReason?.replace('-', ' ')} />
-        <span class="muted">
-          <Time at={disabledAt} />
-        </span>
-      </span>
-    )
-  }
+/** The state of an endpoint, in one word for every screen. */
+export function WebhookBadge({ webhook: { state, disabledReason, failingSince } }: WebhookStateProps) {
+  if (state === 'disabled') return <StateMark state="disabled" reason={disabledReason?.replace('-', ' ')} as="badge" />
+  if (failingSince === undefined) return <StateMark state="enabled" as="badge" />
+  return (
+    <Badge hue="retry" icon="warning" tip="All deliveries have failed since then">
+      Failing for <Elapsed since={failingSince} />
+    </Badge>
+  )
+}
+
+interface WebhookStateProps {
+  readonly webhook: EndpointView
+}
+
+/** The state of an endpoint, and since when it is disabled. */
+export function WebhookState({ webhook }: WebhookStateProps) {
   return (
     <span class="webhook-state">
-      {failingSince === undefined ? (
-        <StateMark state="enabled" />
-      ) : (
-        <span>
-          <Badge hue="retry" icon="warning" tip="All deliveries have failed since then">
-            Failing for <Elapsed since={failingSince} />
-          </Badge>
+      <span>
+        <WebhookBadge webhook={webhook} />
+      </span>
+      {webhook.state === 'disabled' && (
+        <span class="muted">
+          <Time at={webhook.disabledAt} />
         </span>
       )}
     </span>
