@@ -1,4 +1,5 @@
 import { callsPlan } from './plan-calls.js'
+import { limitsPlan } from './plan-limits.js'
 import { postgresPlan } from './plan-postgres.js'
 import { serverPlan } from './plan-server.js'
 import { sqlitePlan } from './plan-sqlite.js'
@@ -33,5 +34,5 @@ import { sqlitePlan } from './plan-sqlite.js'
  * @returns {readonly Measurement[]}
  */
 export function plan(size) {
-  return [...sqlitePlan(size), ...callsPlan(size), ...serverPlan(size), ...postgresPlan(size)]
+  return [...sqlitePlan(size), ...callsPlan(size), ...serverPlan(size), ...postgresPlan(size), ...limitsPlan(size)]
 }

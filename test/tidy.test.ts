@@ -229,6 +229,7 @@ const RULES: readonly Rule[] = [
       'test/chaos/pause.ts': 'chance decides when a process is killed or frozen, and for how long',
       'test/chaos/processes/client.js': 'enqueues at a pace, in a real process',
       'test/chaos/processes/jobs.js': 'jobs that take a while, in a real process',
+      'test/chaos/processes/partitions.js': 'jobs that take a while, in a real process',
       'test/chaos/processes/poison.js': 'jobs that take a while, in a real process',
       'test/chaos/processes/puller.js': 'jobs that take a while, in a real process',
       'test/chaos/workers/poison.test.ts': 'looks at real processes from time to time until they are done',

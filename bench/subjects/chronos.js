@@ -32,6 +32,29 @@ export async function fill({ jobs, large = false, ...place }) {
 }
 
 /**
+ * Jobs of many partitions, in turn, with the limits of their queue, and jobs that wait in a queue with limits beside it.
+ *
+ * @typedef {import('../../src/index.js').QueueLimits} QueueLimits
+ * @typedef {Pick<QueueLimits, 'limit' | 'partitions'>} Limits
+ * @param {Place & { jobs: number, partitions: number, limits?: Limits, beside?: number }} options
+ */
+export async function fillPartitions({ jobs, partitions, limits, beside = 0, ...place }) {
+  const queues = {
+    ...(limits && { default: limits }),
+    ...(beside > 0 && { beside: { partitions: { concurrency: 1 } } }),
+  }
+  const chronos = open(place, { queues })
+  /** @param {string} queue */
+  const placed =
+    queue =>
+    /** @param {{ n: number }} payload */
+    ({ n }) => ({ queue, partition: `acct-${n % partitions}` })
+  for (const batch of batches(beside)) await chronos.enqueueMany('other', batch, placed('beside'))
+  for (const batch of batches(jobs)) await chronos.enqueueMany('noop', batch, placed('default'))
+  await chronos.close()
+}
+
+/**
  * Finished jobs beside the waiting ones. They really ran, so that the store looks as it would in use.
  *
  * @param {Place & { jobs: number, finished: number }} options
@@ -116,7 +139,7 @@ export async function drainFailingSome({ every, ...options }) {
   return drainRuns({ ...options, runsPerJob: 1, failsFirst: n => n % every === 0, extraRuns: extra })
 }
 
-/** @param {Place & { jobs: number, concurrency: number, guarded?: boolean }} options */
+/** @param {Place & { jobs: number, concurrency: number, guarded?: boolean, limits?: Limits }} options */
 export async function drain(options) {
   return drainRuns({ ...options, runsPerJob: 1 })
 }
@@ -139,7 +162,7 @@ export async function drainFailingOnce(options) {
  * Jobs whose last run succeeds and whose others fail. The clock stops when every run has ended in the store: as many
  * handlers have started as there are runs to make, and none is running any more.
  *
- * @param {Place & { jobs: number, concurrency: number, runsPerJob: number, spareRetries?: number, guarded?: boolean, failsFirst?: (n: number) => boolean, extraRuns?: number }} options
+ * @param {Place & { jobs: number, concurrency: number, runsPerJob: number, spareRetries?: number, guarded?: boolean, limits?: Limits, failsFirst?: (n: number) => boolean, extraRuns?: number }} options
  */
 async function drainRuns({
   jobs,
@@ -147,12 +170,13 @@ async function drainRuns({
   runsPerJob,
   spareRetries = 1,
   guarded = false,
+  limits,
   failsFirst = () => false,
   extraRuns = 0,
   ...place
 }) {
   const allRuns = jobs * runsPerJob + extraRuns
-  const chronos = open(place)
+  const chronos = open(place, limits ? { queues: { default: limits } } : {})
   const succeededBefore = await count(chronos, 'succeeded')
   const runs = new Runs(allRuns)
   const noop = defineJob({

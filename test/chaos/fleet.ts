@@ -15,8 +15,10 @@ export interface Place {
 
 export interface FleetOptions {
   readonly workers?: number
+  /** The script of the workers. */
+  readonly script?: string
   readonly pullers?: number
-  /** Jobs that the client enqueues per second. */
+  /** Jobs that the client enqueues per second; 0: there is no client. */
   readonly perSecond?: number
   readonly lease?: string
   /** The folder of an older version, which every second worker runs. */
@@ -32,6 +34,7 @@ type Role = 'worker' | 'puller' | 'server'
 
 interface Member {
   readonly role: Role
+  readonly script: string
   /** The folder of another version. */
   readonly old: string | undefined
   readonly args: readonly string[]
@@ -54,19 +57,27 @@ export class Fleet {
   }
 
   static async start(place: Place, options: FleetOptions = {}): Promise<Fleet> {
-    const { workers = 3, pullers = 2, perSecond = 100, lease = '1s', old, flags = () => [] } = options
+    const {
+      workers = 3,
+      script = 'worker',
+      pullers = 2,
+      perSecond = 100,
+      lease = '1s',
+      old,
+      flags = () => [],
+    } = options
     const fleet = new Fleet(place.ledger, flags)
     const { store, ledger, folder } = place
     try {
       for (let count = 0; count < workers; count++)
-        fleet.#add('worker', [store, ledger, folder, lease], count % 2 === 0 ? undefined : old)
+        fleet.#add('worker', [store, ledger, folder, lease], { script, old: count % 2 === 0 ? undefined : old })
       if (pullers > 0) {
         const port = String(await freePort())
         fleet.#add('server', [store, port])
         for (let count = 0; count < pullers; count++) fleet.#add('puller', [`http://127.0.0.1:${port}`, ledger])
       }
       await Promise.all(fleet.#members.map(({ child }) => child))
-      fleet.#client = await fleet.#launch('client', [store, ledger, String(perSecond)])
+      if (perSecond > 0) fleet.#client = await fleet.#launch('client', [store, ledger, String(perSecond)])
       return fleet
     } catch (error) {
       await fleet.abandon()
@@ -83,7 +94,7 @@ export class Fleet {
     this.#note('fault', { kind: 'kill', role: victim.role, pid: child.pid })
     child.kill('SIGKILL')
     await exitOf(child)
-    victim.child = this.#launch(victim.role, victim.args, victim.old)
+    victim.child = this.#launch(victim.script, victim.args, victim.old)
     this.#later(victim.child.then(() => this.#free(victim)))
     return true
   }
@@ -162,8 +173,12 @@ export class Fleet {
     return Promise.all(this.#members.filter(({ role }) => role === 'worker').map(({ child }) => child))
   }
 
-  #add(role: Role, args: readonly string[], old?: string): void {
-    this.#members.push({ role, args, old, child: this.#launch(role, args, old), isBusy: false })
+  #add(
+    role: Role,
+    args: readonly string[],
+    { script = role as string, old }: Partial<Pick<Member, 'script' | 'old'>> = {},
+  ): void {
+    this.#members.push({ role, script, args, old, child: this.#launch(script, args, old), isBusy: false })
   }
 
   #launch(script: string, args: readonly string[], old?: string): Promise<ChildProcess> {

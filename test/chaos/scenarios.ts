@@ -2,6 +2,8 @@ import { largeBodies } from './limits/bodies.js'
 import { manyNamesOnPostgres, manyNamesOnSqlite } from './limits/names.js'
 import { slowClients } from './limits/slow-clients.js'
 import { manyStreams } from './limits/streams.js'
+import { limitsOnPostgres, limitsOnSqlite } from './partitions/kills.js'
+import { ratesOnPostgres, ratesOnSqlite } from './partitions/rates.js'
 import type { Scenario } from './scenario.js'
 import { clocksOnPostgres, clocksOnSqlite } from './scenarios/clocks.js'
 import { serverCrashes } from './scenarios/crashes.js'
@@ -18,6 +20,10 @@ import { migrationsOnPostgres, migrationsOnSqlite, sideBySide } from './scenario
 export const SCENARIOS: readonly Scenario[] = [
   killsOnSqlite,
   killsOnPostgres,
+  limitsOnSqlite,
+  limitsOnPostgres,
+  ratesOnSqlite,
+  ratesOnPostgres,
   serverCrashes,
   lostCommits,
   synchronousFailovers,

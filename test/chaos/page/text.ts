@@ -56,6 +56,15 @@ export const HELD_BY: readonly (readonly [promise: string, tests: readonly strin
     ['test/chaos/operator.ts'],
   ],
   [
+    'A limit of a queue or a partition is never exceeded, a rate in no window, and `fifo` keeps the order of creation, whatever crashes',
+    [
+      'test/chaos/partitions/kills.ts',
+      'test/chaos/partitions/rates.ts',
+      'test/model/limits.ts',
+      'test/mutants/bugs/limits.ts',
+    ],
+  ],
+  [
     'A job that harms its process ends as poison; no other job dies of it',
     ['test/chaos/scenarios/poison.ts', 'test/chaos/workers/poison.test.ts'],
   ],

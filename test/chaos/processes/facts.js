@@ -8,3 +8,11 @@ export const DOWN = 'service-is-down'
 
 /** The retries of the jobs that harm their process, and of those beside them. */
 export const POISON_RETRIES = 6
+
+/** The queues with limits, each with another kind. */
+export const LIMITED = /** @type {const} */ ({
+  sync: { partitions: { concurrency: 2 } },
+  whole: { limit: { concurrency: 5 }, partitions: { fair: true } },
+  feed: { partitions: { order: 'fifo' } },
+  paced: { partitions: { rate: '20/s', burst: 5 } },
+})

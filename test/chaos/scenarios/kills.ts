@@ -28,11 +28,17 @@ const common = {
   }),
 }
 
-/** Kills and freezes members of the fleet in turn. */
-export async function killAndFreeze(fleet: Fleet, { kills = 0, freezes = 0 }: Size, verdict: Verdict): Promise<void> {
+/** Kills and freezes members of the fleet in turn, each when there is something to hit. */
+export async function killAndFreeze(
+  fleet: Fleet,
+  { kills = 0, freezes = 0 }: Size,
+  verdict: Verdict,
+  untilBusy: () => Promise<void> = async () => undefined,
+): Promise<void> {
   let frozen = 0
   for (let killed = 0; killed < kills || frozen < freezes; ) {
     await pause(Math.random() * 2 * BETWEEN_MS)
+    await untilBusy()
     const isFreeze = frozen * kills < killed * freezes || killed === kills
     if (isFreeze && (await fleet.freeze(FROZEN_MS + Math.random() * FROZEN_MS))) {
       frozen++
