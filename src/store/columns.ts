@@ -104,8 +104,17 @@ export function toCounters(counters: Counters): string | null {
 }
 
 export function fromCounters(text: string | null): Counters {
-  return text === null ? NO_COUNTERS : (JSON.parse(text) as Counters)
+  if (text === null) return NO_COUNTERS
+  if (text !== lastCountersText) {
+    lastCounters = JSON.parse(text) as Counters
+    lastCountersText = text
+  }
+  return lastCounters
 }
+
+/** Jobs that failed in the same moment have the same counters, and are claimed one after the other. */
+let lastCounters = NO_COUNTERS
+let lastCountersText = ''
 
 // ---------------------------------------------------------------- decisions
 

@@ -129,4 +129,4 @@ function trim(stack: string): string {
 }
 
 /** Frames below the handler's call belong to this package, so they are cut. */
-const OWN_FRAMES = /\n {4}at (?:async )?Runner\.#run /
+const OWN_FRAMES = /\n {4}at (?:async )?(?:Runner\.)?#(?:run|call)HandlerOf /

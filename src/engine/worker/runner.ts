@@ -194,8 +194,8 @@ export class Runner {
       events.emit('job.started', { job: attempt.eventJob, workerId: this.#options.workerId })
     }
     attempt.onClock = clock.outstanding?.handler()
-    if (attempt.onClock) void attempt.onClock.run(() => this.#run(attempt))
-    else void this.#run(attempt)
+    if (attempt.onClock) void attempt.onClock.run(() => this.#runHandlerOf(attempt))
+    else void this.#runHandlerOf(attempt)
   }
 
   /** Armed a moment after the start, so that handlers that finish at once cost no timer. */
@@ -212,7 +212,8 @@ export class Runner {
 
   // Run.
 
-  async #run(attempt: Attempt): Promise<void> {
+  /** A stored stack ends before this frame or that of `#callHandlerOf`: see `OWN_FRAMES`. */
+  async #runHandlerOf(attempt: Attempt): Promise<void> {
     // Starts with an empty stack, so that the stack of a handler's error shows the handler and not this package.
     await undefined
     let outcome: Outcome
@@ -220,13 +221,22 @@ export class Runner {
       const { schema, handler } = attempt.definition
       const payload: unknown = JSON.parse(attempt.claimed.payload)
       const input = schema ? await parseWith(schema, payload, `payload of "${attempt.name}"`) : payload
-      const { place } = attempt
-      const act = (): unknown => (place ? place.run(attempt, input) : handler(input as never, attempt))
-      outcome = outcomeOf(await this.#env.telemetry.within(attempt, act))
+      // Called from here if nothing is around it, because each frame takes time when an error is made and when it is stored.
+      const isAlone = !attempt.place && !this.#env.telemetry.tracing
+      outcome = outcomeOf(await (isAlone ? handler(input as never, attempt) : this.#within(attempt, input)))
     } catch (thrown) {
       outcome = this.#outcomes.thrown(attempt, thrown)
     }
     this.#done(attempt, outcome)
+  }
+
+  #within(attempt: Attempt, input: unknown): unknown {
+    return this.#env.telemetry.within(attempt, () => this.#callHandlerOf(attempt, input))
+  }
+
+  #callHandlerOf(attempt: Attempt, input: unknown): unknown {
+    const { place, definition } = attempt
+    return place ? place.run(attempt, input) : definition.handler(input as never, attempt)
   }
 
   /** Aborts the handler's signal. A handler that ignores it loses its slot after a while. */

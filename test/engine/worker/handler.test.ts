@@ -1,3 +1,4 @@
+import * as api from '@opentelemetry/api'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { fixed } from '../../../src/core/policy/builders.js'
@@ -54,7 +55,23 @@ describe.each(STORES)('a handler on %s', (_, store) => {
     await t.drain()
     const { stack } = (await t.jobs.history(id)).data[0]!.error!
     expect(stack).toContain('chargeTheCard')
-    expect(stack).not.toMatch(/Runner|Worker\.#/)
+    expect(stack).not.toMatch(/Runner|Worker\.#|src\/engine/)
+  })
+
+  test('R10: keeps none of our frames of a traced run either', async () => {
+    const job = defineJob({
+      name: 'traced',
+      retry: 'none',
+      run() {
+        throw new Error('declined')
+      },
+    })
+    await using t = testChronos({ jobs: [job], store, tracing: api })
+    const { id } = await t.enqueue(job)
+    await t.drain()
+    const { stack } = (await t.jobs.history(id)).data[0]!.error!
+    expect(stack).toContain('handler.test')
+    expect(stack).not.toMatch(/src\/engine/)
   })
 
   test('R14: that fails does not delay the others', async () => {

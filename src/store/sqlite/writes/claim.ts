@@ -109,7 +109,7 @@ export function heldBy(db: Connection, token: string): Claimed[] {
   const rows = db.all<FactRow>(HELD, toText(token))
   const jobs = rows.map(row => {
     const workerId = fromText(row[FACT_COUNT] as string)
-    return { ...readFacts(row), token, workerId, leaseUntil: row[FACT_COUNT + 1] as number }
+    return { ...readFacts(row), token, workerId, leaseUntil: row[FACT_COUNT + 1] as number, [KEY]: row[0] }
   })
   return jobs.sort(byPriority)
 }
