@@ -4,7 +4,11 @@ import { defineConfig } from 'vite'
 const here = fileURLToPath(new URL('.', import.meta.url))
 
 /** Modules of core have no side effects, so unused ones are left out with their schemas. */
-const treeshake = { moduleSideEffects: (/** @type {string} */ id) => !/src.core./.test(id) }
+const treeshake = {
+  propertyReadSideEffects: false,
+  unknownGlobalSideEffects: false,
+  moduleSideEffects: (/** @type {string} */ id) => !/src.core./.test(id),
+}
 
 /** URLs are relative to the page's `<base>`, which the server fills in, so one build serves any base path. */
 export default defineConfig({
@@ -29,23 +33,6 @@ export default defineConfig({
     reportCompressedSize: false,
     rolldownOptions: {
       treeshake,
-      output: {
-        // Two files, the frame and the screens: one file compresses better than one per screen, and the frame is
-        // painted while the screens load.
-        codeSplitting: {
-          groups: [
-            {
-              name: 'frame',
-              test: /node_modules.(preact|@preact)|dashboard.((parts|shell|data|styles).|[^/\\\\]+$)/,
-              priority: 2,
-            },
-            {
-              name: 'screens',
-              test: /dashboard.(charts|policy|simulator|timeline|screens.(?!system.(sign-in|store-down)))|src.core.(?!values.(duration|error))/,
-            },
-          ],
-        },
-      },
     },
   },
   worker: { rolldownOptions: { treeshake } },

@@ -280,7 +280,11 @@ export class ChronosServer {
     const name = context.req.path.slice(this.#settings.basePath.length + 1)
     const isRead = context.req.method === 'GET' || context.req.method === 'HEAD'
     const isOurs = !name.startsWith('api/')
-    const found = isRead && isOurs ? (await this.#assets).answer(name, context.req.header('If-None-Match')) : undefined
+    const asked = {
+      ifNoneMatch: context.req.header('If-None-Match'),
+      acceptEncoding: context.req.header('Accept-Encoding'),
+    }
+    const found = isRead && isOurs ? await (await this.#assets).answer(name, asked) : undefined
     if (found) return found
     throw notFound(context)
   }

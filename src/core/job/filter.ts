@@ -2,12 +2,17 @@ import { TAG_LENGTH_MAX, TEXT_LENGTH_MAX } from '../values/limits.js'
 import { present } from '../values/present.js'
 import { about, boolean, type Infer, named, oneOf, read, text } from '../values/schema.js'
 import { list, object, omit, union, view } from '../values/shape.js'
+import type { WordHints } from '../values/suggest.js'
 import { epochMilliseconds, time, timeOf } from '../values/time.js'
 import { JOB_STATES, PHASES, type Phase, WAITING_PHASES, type WaitingPhase } from './job.js'
 
 const IDS_MAX = 10_000
 
-const state = oneOf(JOB_STATES)
+/** What to say of a phase that is given as a state. */
+export const PHASE_HINTS: WordHints = Object.fromEntries(
+  WAITING_PHASES.map(phase => [phase, `waiting jobs have phases: filter by phase "${phase}"`]),
+)
+const state = oneOf(JOB_STATES, PHASE_HINTS)
 const words = text(TEXT_LENGTH_MAX)
 
 const run = 'Start of the latest run.'

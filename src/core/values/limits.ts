@@ -1,7 +1,7 @@
 import { ChronosError, shown } from './error.js'
 import { integer, pattern, text } from './schema.js'
 import { list } from './shape.js'
-import { suggest } from './suggest.js'
+import { hintFor, type WordHints } from './suggest.js'
 
 /** Limits of all input. */
 export const NAME_LENGTH_MAX = 128
@@ -43,12 +43,11 @@ export function checkKeys(options: unknown, known: readonly string[], where: str
   }
 }
 
-export function checkWord(word: unknown, known: readonly string[], what: string): void {
+export function checkWord(word: unknown, known: readonly string[], what: string, hints?: WordHints): void {
   if (known.includes(word as string)) return
-  throw new ChronosError('INVALID_OPTION', `${what}: there is no ${shown(word)}; ${wayOut(String(word), known)}`)
+  throw new ChronosError('INVALID_OPTION', `${what}: there is no ${shown(word)}; ${wayOut(String(word), known, hints)}`)
 }
 
-function wayOut(word: string, known: readonly string[]): string {
-  const near = suggest(word, known)
-  return near === undefined ? `known are ${known.join(', ')}` : `did you mean "${near}"?`
+function wayOut(word: string, known: readonly string[], hints?: WordHints): string {
+  return hintFor(word, known, hints) ?? `known are ${known.join(', ')}`
 }

@@ -1,7 +1,7 @@
 import { type Duration, type DurationLimits, durationProblem } from './duration.js'
 import { ChronosError, type ErrorCode, shown } from './error.js'
 import { present } from './present.js'
-import { suggest } from './suggest.js'
+import { hintFor, type WordHints } from './suggest.js'
 
 /**
  * One description of a value. Its TypeScript type (`Infer`), its check with error sentences (`read`), its JSON Schema
@@ -308,17 +308,17 @@ export function pattern(max: number, fits: RegExp, expects: string): Schema<stri
   )
 }
 
-/** One of some words. */
+/** One of some words; `hints` are the ways out for words that belong elsewhere. */
 /* @__NO_SIDE_EFFECTS__ */
-export function oneOf<const W extends readonly string[]>(words: W): Schema<W[number]> {
+export function oneOf<const W extends readonly string[]>(words: W, hints?: WordHints): Schema<W[number]> {
   const expects = `one of ${words.map(word => `"${word}"`).join(', ')}`
   return schema<W[number]>({
     kinds: ['string'],
     expects,
     check(given) {
       if (words.includes(given as string)) return given as W[number]
-      const near = typeof given === 'string' ? suggest(given, words) : undefined
-      throw flaw(`expected ${expects}, got ${shown(given)}${near === undefined ? '' : `; did you mean "${near}"?`}`)
+      const hint = typeof given === 'string' ? hintFor(given, words, hints) : undefined
+      throw flaw(`expected ${expects}, got ${shown(given)}${hint === undefined ? '' : `; ${hint}`}`)
     },
     json: () => ({ type: 'string', enum: words }),
   })

@@ -26,3 +26,13 @@ function distance(from: string, to: string): number {
   }
   return row[to.length]!
 }
+
+/** Ways out for words that are known elsewhere. */
+export type WordHints = Readonly<Record<string, string>>
+
+/** The way out for an unknown word: its hint, or the word that was probably meant. */
+export function hintFor(word: string, words: readonly string[], hints: WordHints = {}): string | undefined {
+  if (Object.hasOwn(hints, word)) return hints[word]
+  const near = suggest(word, words)
+  return near === undefined ? undefined : `did you mean "${near}"?`
+}

@@ -1,11 +1,15 @@
 import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import { extname, join, relative, sep } from 'node:path'
+import { promisify } from 'node:util'
+import { gzip } from 'node:zlib'
 
 interface Asset {
   readonly body: Buffer
+  /** Compressed when a browser first asks for it; undefined if its format is compressed already. */
+  readonly compressed: (() => Promise<Buffer>) | undefined
   readonly type: string
-  readonly etag: string
+  readonly hash: string
   /** The name contains a hash of the content, so the file never changes. */
   readonly isImmutable: boolean
 }
@@ -21,6 +25,10 @@ const TYPES: Readonly<Record<string, string>> = {
   '.woff2': 'font/woff2',
 }
 
+/** Compression makes text much smaller. */
+const IS_TEXT = /\.(html|js|css|svg|json|txt)$/
+const LEVEL_MAX = 9
+
 const POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -34,6 +42,11 @@ const POLICY = [
   "form-action 'self'",
   "frame-ancestors 'none'",
 ].join('; ')
+
+export interface AssetRequest {
+  readonly ifNoneMatch: string | undefined
+  readonly acceptEncoding: string | undefined
+}
 
 /** The files of the dashboard, read once into memory. */
 export class Assets {
@@ -63,9 +76,9 @@ export class Assets {
   }
 
   /** The file of this name, or the page, which reads its route from the address. */
-  answer(name: string, ifNoneMatch: string | undefined): Response | undefined {
+  async answer(name: string, asked: AssetRequest): Promise<Response | undefined> {
     const asset = name === 'index.html' ? undefined : this.#files.get(name)
-    if (asset) return fileResponse(asset, ifNoneMatch)
+    if (asset) return fileResponse(asset, asked)
     if (this.#page === undefined || isFileName(name)) return undefined
     return new Response(this.#page, {
       headers: {
@@ -82,24 +95,35 @@ function isFileName(name: string): boolean {
   return name.startsWith('assets/') || (!name.includes('/') && extname(name) !== '')
 }
 
-function fileResponse({ body, type, etag, isImmutable }: Asset, ifNoneMatch: string | undefined): Response {
+async function fileResponse(asset: Asset, { ifNoneMatch, acceptEncoding }: AssetRequest): Promise<Response> {
+  const { body, compressed, type, hash, isImmutable } = asset
+  const pack = acceptsGzip(acceptEncoding) ? compressed : undefined
+  const etag = `"${hash}${pack ? '-gzip' : ''}"`
   const headers = {
     'Content-Type': type,
     'Content-Security-Policy': POLICY,
     'Cache-Control': isImmutable ? 'public, max-age=31536000, immutable' : 'no-cache',
     ETag: etag,
+    ...(compressed && { Vary: 'Accept-Encoding' }),
   }
-  return ifNoneMatch === etag
-    ? new Response(null, { status: 304, headers })
-    : new Response(new Uint8Array(body), { headers })
+  if (ifNoneMatch === etag) return new Response(null, { status: 304, headers })
+  if (!pack) return new Response(new Uint8Array(body), { headers })
+  return new Response(new Uint8Array(await pack()), { headers: { ...headers, 'Content-Encoding': 'gzip' } })
+}
+
+/** `gzip;q=0` refuses it. */
+function acceptsGzip(acceptEncoding = ''): boolean {
+  return acceptEncoding.split(',').some(each => /^\s*(gzip|\*)\s*(;\s*q=(1|0\.\d*[1-9]).*)?$/i.test(each))
 }
 
 function assetOf(name: string, body: Buffer): Asset {
   const hash = createHash('sha256').update(body).digest('hex').slice(0, 16)
+  let compressed: Promise<Buffer> | undefined
   return {
     body,
+    compressed: IS_TEXT.test(name) ? () => (compressed ??= promisify(gzip)(body, { level: LEVEL_MAX })) : undefined,
     type: TYPES[extname(name)] ?? 'application/octet-stream',
-    etag: `"${hash}"`,
+    hash,
     isImmutable: /^assets\/.+-[\w-]{8,}\.\w+$/.test(name),
   }
 }

@@ -43,6 +43,8 @@ describe('a filter', () => {
       { state: 'ded' },
       'list: state: expected one of "waiting", "running", "succeeded", "dead", "cancelled", or a list of states, got "ded"; did you mean "dead"?',
     ],
+    [{ state: 'blocked' }, 'a list of states, got "blocked"; waiting jobs have phases: filter by phase "blocked"'],
+    [{ state: ['dead', 'retrying'] }, 'got "retrying"; waiting jobs have phases: filter by phase "retrying"'],
     [{ stat: 'dead' }, 'list: unknown key "stat"; did you mean "state"?'],
     [{ queue: 7 }, 'list: queue: expected a text of 1 to 1024 characters, got 7'],
     [

@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander'
-import { type DeadQuery, type JobQuery, TIME_FIELDS, type TimeField } from '../../../core/job/filter.js'
+import { type DeadQuery, type JobQuery, PHASE_HINTS, TIME_FIELDS, type TimeField } from '../../../core/job/filter.js'
 import { JOB_STATES, PHASES } from '../../../core/job/job.js'
 import type { Count } from '../../../core/values/count.js'
 import type { ChronosError } from '../../../core/values/error.js'
@@ -88,7 +88,7 @@ export function addDeadFilterOptions(command: Command): Command {
 function words(flag: string, help: string, known: readonly string[], isList: boolean): Option {
   const option = new Option(flag, help).argParser(text => {
     const all = isList ? text.split(',') : [text]
-    for (const word of all) checkWord(word, known, option.long!)
+    for (const word of all) checkWord(word, known, option.long!, isList ? PHASE_HINTS : undefined)
     return isList ? all : text
   })
   option.argChoices = [...known]

@@ -118,6 +118,10 @@ describe('jobs list', () => {
   })
 
   it.each([
+    [
+      ['--state', 'dead,blocked'],
+      '--state: there is no "blocked"; waiting jobs have phases: filter by phase "blocked"',
+    ],
     [['--state', 'ded'], '--state: there is no "ded"; did you mean "dead"?'],
     [['--phase', 'queed'], '--phase: there is no "queed"; did you mean "queued"?'],
     [
