@@ -237,7 +237,7 @@ const RULES: readonly Rule[] = [
       'test/chaos/workers/poison-worker.js': 'jobs that take a while, in a real process',
       'test/chaos/workers/worker.js': 'a job that takes a while, in a real process',
       'test/browser/screenshots.js': 'no test: it lets a demo live for a while before it takes pictures',
-      'test/store/sqlite/shared.test.ts': 'blocks its thread on purpose: another thread must keep the leases meanwhile',
+      'test/store/guarded.ts': 'blocks its thread on purpose: another thread must keep the leases meanwhile',
     },
     check: sleeps,
     breaks: [
