@@ -1,4 +1,5 @@
 import type { Clock } from '../../core/values/clock.js'
+import { Problem } from './problem.js'
 
 /** A page of up to this many items costs little more than any other request. */
 const SMALL_MAX = 10
@@ -18,12 +19,13 @@ export class LargePages {
     this.#clock = clock
   }
 
-  /** `items`: how many the page may have. Small pages need no turn. */
-  async inTurn<T>(items: number, make: () => Promise<T>): Promise<T> {
+  /** `items`: how many the page may have. Small pages need no turn. `signal`: aborted when the client is gone. */
+  async inTurn<T>(items: number, signal: AbortSignal, make: () => Promise<T>): Promise<T> {
     if (items <= SMALL_MAX) return make()
     if (this.#running < AT_ONCE) this.#running++
     else await new Promise<void>(resolve => this.#waiting.push(resolve))
     try {
+      if (signal.aborted) throw new Problem(408, 'TIMED_OUT', 'the client disconnected before its turn')
       return await make()
     } finally {
       // Other requests that have arrived meanwhile come first.

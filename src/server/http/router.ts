@@ -86,7 +86,8 @@ async function answer(
   const body = endpoint.body === undefined ? undefined : checked(endpoint.body, parsed(text, endpoint.body), 'body')
   checkIntegers(text, endpoint)
   const key = endpoint.creates ? keyOf(context) : undefined
-  return app.pages.inTurn(itemsOf(endpoint, query), async () => {
+  const { signal } = context.req.raw
+  return app.pages.inTurn(itemsOf(endpoint, query), signal, async () => {
     const { call, answer: given } = await perform(app, endpoint, {
       app,
       caller,
@@ -98,7 +99,7 @@ async function answer(
       startedAt,
       ifMatch: unquoted(context.req.header('If-Match')),
       repeatId: key === undefined ? undefined : repeatId(caller.id, `${endpoint.method} ${context.req.path}`, key),
-      signal: context.req.raw.signal,
+      signal,
       credentials,
       isSecure: isSecure(context.req.raw),
       header: name => context.req.header(name),
