@@ -72,8 +72,8 @@ describe('docs/architecture.md', () => {
 
 describe('docs/requirements.md', () => {
   const page = PAGES['docs/requirements.md']!
-  const [required = '', promised = '', attacked = '', shown = ''] = page.split(
-    /^## (?:Promises of the README|Under attack|The dashboard)$/m,
+  const [required = '', promised = '', attacked = '', shown = '', limited = ''] = page.split(
+    /^## (?:Promises of the README|Under attack|The dashboard|Limits and order)$/m,
   )
 
   /** The requirements that exist. */
@@ -145,7 +145,14 @@ describe('docs/requirements.md', () => {
     expect(rowsOf(shown).length).toBeGreaterThan(12)
   })
 
-  it.each([...rowsOf(promised), ...rowsOf(attacked), ...rowsOf(shown)])('%s names tests that exist', (_words, cell) => {
-    expect(missingIn(cell!)).toEqual([])
+  it('lists what limits promise', () => {
+    expect(rowsOf(limited).length).toBeGreaterThan(12)
   })
+
+  it.each([...rowsOf(promised), ...rowsOf(attacked), ...rowsOf(shown), ...rowsOf(limited)])(
+    '%s names tests that exist',
+    (_words, cell) => {
+      expect(missingIn(cell!)).toEqual([])
+    },
+  )
 })

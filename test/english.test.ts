@@ -83,6 +83,7 @@ const RULES: readonly Rule[] = [
       'src/core/values/hash.ts': 'a lane of a hash is a part of its state',
       'src/store/': 'the lane of a job is the partition in which it waits for its turn',
       'docs/decisions/0031-limits.md': 'it explains the lanes of the stores',
+      'docs/requirements.md': 'it names the folders of tests',
       'test/store/': 'as in src/store/',
       'test/model/': 'as in src/store/',
       'test/simulation/': 'as in src/store/',

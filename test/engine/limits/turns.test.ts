@@ -186,4 +186,30 @@ describe('an HTTP job in a partition', () => {
     await chronos.close()
     await receiver.close()
   })
+
+  it('that is refused with 429 and Retry-After shuts the partition for that time, for every worker', async () => {
+    let requests = 0
+    const receiver = await startReceiver(async (_, response) => {
+      requests++
+      response.writeHead(429, { 'Retry-After': '3600' }).end()
+    })
+    const chronos = createChronos({
+      store: 'memory:',
+      log: false,
+      egress: { allow: ['loopback'] },
+      queues: { default: { partitions: { rate: '10/s', burst: 1, learn: true } } },
+    })
+    chronos.work([], { signals: false })
+    const failed = new Promise<void>(resolve => chronos.on('job.retrying', () => resolve()))
+    await chronos.http({ url: receiver.origin }, { partition: 'api' })
+    await failed
+    const next = await chronos.http({ url: receiver.origin }, { partition: 'api' })
+    // The next claim applies what the response said.
+    while ((await chronos.jobs.get(next.id))?.blockedBy !== 'rate');
+    const [partition] = (await chronos.queues.partitions('default')).data
+    expect(Date.parse(partition!.openAt!)).toBeGreaterThan(Date.now() + 3_500_000)
+    expect(requests).toBe(1)
+    await chronos.close()
+    await receiver.close()
+  })
 })

@@ -145,6 +145,23 @@ describe('query plans', () => {
     }
   })
 
+  it('are the same for a queue without limits, whether another queue has some or not', async () => {
+    const statements = async () => {
+      const plans = await plansOf(async store => {
+        await store.enqueue([bench.job(), bench.job()])
+        const { jobs } = await store.claim(bench.request())
+        await store.settle(jobs.map(job => bench.settlement(job, succeeded())))
+      })
+      return [...plans.keys()]
+    }
+    const alone = await statements()
+    const store = await folder.store()
+    await store.setQueue('crm', { limits: { partitions: { concurrency: 1 }, from: 'code' } })
+    await store.enqueue([bench.job({ queue: 'crm', partition: 'a' }), bench.job({ queue: 'crm', partition: 'a' })])
+    await store.claim(bench.request({ queues: ['crm'] }))
+    expect(await statements()).toEqual(alone)
+  })
+
   it('use the indexes of redrives, groups and schedules', async () => {
     const plans = await plansOf(async store => {
       await store.tally('r1')
