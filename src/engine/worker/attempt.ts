@@ -338,7 +338,7 @@ const NO_UNITS: Units = {}
 const EMPTY_MAX = 1_000
 
 /**
- * Attempts in the order in which they came; each is in one such list at a time. A `Set` makes a new table after every few
+ * Attempts in the order in which they were added; each is in one such list at a time. A `Set` makes a new table after every few
  * hundred changes, and the tables before it keep the jobs of attempts that have ended in memory for long.
  */
 export class Attempts implements Iterable<Attempt> {

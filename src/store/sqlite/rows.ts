@@ -19,7 +19,7 @@ export function fromHex(hex: string): string {
 
 const publicId = Buffer.from('00000000-0000-0000-0000-000000000000')
 const DASH = publicId[8]
-/** Of a letter; digits have this bit already. */
+/** The bit that makes a letter lower case; digits have it already. */
 const LOWER_CASE = 0x20
 
 // ---------------------------------------------------------------- indexes

@@ -4,7 +4,7 @@ import { type Attempt, Attempts } from '../../../src/engine/worker/attempt.js'
 const attempts = (count: number): Attempt[] => Array.from({ length: count }, (_, n) => ({ seat: 0, run: n }) as Attempt)
 
 describe('Attempts', () => {
-  it('lists those that are left in the order in which they came', () => {
+  it('lists those that are left in the order in which they were added', () => {
     const all = new Attempts()
     const [a, b, c, d] = attempts(4) as [Attempt, Attempt, Attempt, Attempt]
     for (const attempt of [a, b, c]) all.add(attempt)
@@ -43,7 +43,7 @@ describe('Attempts', () => {
     expect(all.size).toBe(0)
   })
 
-  it('keeps the order of the oldest attempts while many others come and go', () => {
+  it('keeps the order of the oldest attempts while many others are added and deleted', () => {
     const all = new Attempts()
     const [first, second] = attempts(2) as [Attempt, Attempt]
     all.add(first)
