@@ -5,7 +5,7 @@ const here = fileURLToPath(new URL('.', import.meta.url))
 
 /** Modules of core have no side effects, so unused ones are left out with their schemas. */
 const treeshake = {
-  propertyReadSideEffects: false,
+  propertyReadSideEffects: /** @type {const} */ (false),
   unknownGlobalSideEffects: false,
   moduleSideEffects: (/** @type {string} */ id) => !/src.core./.test(id),
 }

@@ -7,7 +7,7 @@ import * as api from '../../data/api.js'
 import { clockText, count, duration, percent, plural, shortId } from '../../data/format.js'
 import { useQuery } from '../../data/query.js'
 import { apiRange, between, range, rangeParameters, rangeWords } from '../../data/range.js'
-import { Answer } from '../../parts/empty.js'
+import { Answer, Incomplete } from '../../parts/empty.js'
 import { Link } from '../../parts/link.js'
 import { Panel } from '../../parts/panel.js'
 import { go, href, pageOf } from '../../shell/router.js'
@@ -49,7 +49,7 @@ export function ErrorBreakdown({ group }: { readonly group: ErrorGroupView }) {
                 <Shares title="Builds" shares={data.builds} all={data.failures} />
               </div>
             )}
-            {!data.complete && <p class="notice wait">There are too many records: the oldest are not counted.</p>}
+            {!data.complete && <Incomplete />}
           </div>
         )}
       </Answer>

@@ -6,7 +6,7 @@ import { useQuery } from '../../data/query.js'
 import { apiRange, between, range, rangeText } from '../../data/range.js'
 import type { ScreenProps } from '../../lazy.js'
 import { Button } from '../../parts/button.js'
-import { Detail } from '../../parts/empty.js'
+import { Detail, Incomplete } from '../../parts/empty.js'
 import { PageHead } from '../../parts/panel.js'
 import { Tile, Tiles } from '../../parts/tile.js'
 import { href } from '../../shell/router.js'
@@ -42,11 +42,7 @@ export default function Name({ params }: ScreenProps) {
             actions={<Button text="Show jobs" icon="jobs" href={href('/jobs', { name })} />}
           />
           <div class="stack">
-            {!report.complete && (
-              <p class="notice wait">
-                There are too many records: the oldest are not counted. Choose a shorter time range.
-              </p>
-            )}
+            {!report.complete && <Incomplete />}
             <Numbers report={report} stale={stale} />
             <div class="columns main-aside">
               <div class="stack">

@@ -3,7 +3,7 @@ import * as api from '../../data/api.js'
 import { count, duration, percent, plural, rate } from '../../data/format.js'
 import { useQuery } from '../../data/query.js'
 import { apiRange, range, rangeParameters, rangeWords } from '../../data/range.js'
-import { Empty } from '../../parts/empty.js'
+import { Empty, Incomplete } from '../../parts/empty.js'
 import { Icon } from '../../parts/icon.js'
 import { Link } from '../../parts/link.js'
 import { List } from '../../parts/list/list.js'
@@ -38,9 +38,7 @@ export default function Names() {
           </span>
         }
       />
-      {names.data?.complete === false && (
-        <p class="notice wait">There are too many records: the oldest are not counted. Choose a shorter time range.</p>
-      )}
+      {names.data?.complete === false && <Incomplete />}
       <List
         query={names}
         label="Job names"

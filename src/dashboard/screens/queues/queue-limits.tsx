@@ -24,9 +24,8 @@ export function NoLimits({ queue, after }: QueueProps) {
   return (
     <Panel title="Limits" actions={may('admin') && <EditButton text="Set limits" queue={queue} after={after} />}>
       <p class="muted">
-        No limits: its jobs start as soon as a worker has a free slot. Limits say how many jobs run at the same time,
-        how many start per second, and in which order, for the queue and for each partition of it, such as an account or
-        a tenant. <Guide />
+        No limits: its jobs start as soon as a worker has a free slot. Limits bound how many run at once and how many
+        start per second, in the queue and in each partition of it, such as a tenant. <Guide />
       </p>
     </Panel>
   )
