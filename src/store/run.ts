@@ -156,6 +156,11 @@ export interface Settlement {
    * may have started the next run under the same token.
    */
   readonly onlyIfExpired?: boolean
+  /**
+   * Also set by the sweeper: settle only if the run has begun, or has not, as when its end was decided. A worker whose clock
+   * says that its lease is valid may begin it in between, and then it counts.
+   */
+  readonly ifBegun?: boolean
 }
 
 export type RunEnd =

@@ -319,6 +319,7 @@ function ends(): fc.Arbitrary<Command>[] {
     transition,
     handedBackMs: fc.option(fc.constantFrom(0, 700), { freq: 4, nil: undefined }),
     onlyIfExpired: fc.boolean(),
+    ifBegun: fc.option(fc.boolean(), { nil: undefined }),
     error: fc.option(fc.constant({ name: 'Error', message: 'no' }), { nil: undefined }),
     note: fc.option(fc.constant('a note'), { nil: undefined }),
     result: fc.option(fc.constant('{"ok":true}'), { nil: undefined }),
@@ -330,7 +331,7 @@ function ends(): fc.Arbitrary<Command>[] {
   const settle = call('settle', input, async (asked, reference, subject) => {
     const lease = pick(reference.leases, asked.which)
     if (!lease) return
-    const { handedBackMs, error, note, result, onlyIfExpired } = asked
+    const { handedBackMs, error, note, result, onlyIfExpired, ifBegun } = asked
     const { id, token, generation, run, attempt, workerId, queue: from, name, tenantId } = lease
     const end: Settlement['end'] =
       handedBackMs !== undefined
@@ -349,7 +350,8 @@ function ends(): fc.Arbitrary<Command>[] {
     const times = { startedAt: subject.clock.ms - 5, finishedAt: subject.clock.ms }
     const place = { queue: from, name, ...(tenantId !== undefined && { tenantId }) }
     const facts = { lease: { id, token }, generation, run, attempt, workerId, ...place, ...times, end }
-    await ask(reference, subject, 'settle', [{ ...facts, ...(onlyIfExpired && { onlyIfExpired }) }])
+    const swept = onlyIfExpired && { onlyIfExpired, ...(ifBegun !== undefined && { ifBegun }) }
+    await ask(reference, subject, 'settle', [{ ...facts, ...swept }])
   })
   const expired = call('expired', fc.nat(3), async (workers, reference, subject) => {
     await ask(reference, subject, 'expired', { workers })

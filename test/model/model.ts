@@ -245,6 +245,7 @@ export class StoreModel {
       return { status: same ? 'already' : 'lost' }
     }
     if (settlement.onlyIfExpired && row.lease.until >= now) return { status: 'lost' }
+    if (settlement.ifBegun !== undefined && settlement.ifBegun !== row.job.begun) return { status: 'lost' }
     this.row(lease.id)!.lease = undefined
     if (settlement.spent?.[''] === -1) this.#limits.giveBack(row.job)
     if (end.kind === 'handed-back') handBack(row, end.delayMs, now)

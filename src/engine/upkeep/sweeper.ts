@@ -134,12 +134,17 @@ export class Sweeper {
   async #settle(store: Store, endings: readonly Ending[]): Promise<void> {
     if (endings.length === 0) return
     await this.#env.outbox.ready()
-    const settlements = endings.map(({ settlement }) => ({ ...settlement, onlyIfExpired: true }))
+    const settlements = endings.map(({ settlement, run: { claimed } }) => ({
+      ...settlement,
+      onlyIfExpired: true,
+      ifBegun: claimed.begun,
+    }))
     const settled = await store.settle(settlements)
     let isWaiting = false
     for (const [index, ending] of endings.entries()) {
       const answer = settled[index]!
-      // The worker itself or another sweeper was faster and has announced the outcome.
+      // The worker itself or another sweeper was faster and has announced the outcome, or the run has begun in between and
+      // the next step decides its end again.
       if (answer.status !== 'settled') continue
       this.#env.telemetry.meter?.leaseLost(ending.run.claimed, 'sweeper')
       if (ending.stored(answer) === 'waiting') isWaiting = true

@@ -144,6 +144,7 @@ export function settle(tables: MemoryTables, settlement: Settlement, now: number
   const isOtherRun = settlement.onlyIfExpired && row?.job.run !== settlement.run
   if (!row || isOtherRun) return wasSettled(tables, settlement) ? { status: 'already' } : { status: 'lost' }
   if (settlement.onlyIfExpired && row.lease.until >= now) return { status: 'lost' }
+  if (row.job.begun !== (settlement.ifBegun ?? row.job.begun)) return { status: 'lost' }
   const { end, queue, lane, spent, claimedAt: startedAt, lesson } = settlement
   if (lane !== undefined && (spent || lesson))
     tables.note({ queue, partition: lane, at: now, ...present({ spent, startedAt, lesson }) })

@@ -7,6 +7,15 @@ import { toText } from '../columns.js'
 const ALL_NULL = '{}'
 
 export function numbers(values: readonly (number | null | undefined)[]): string {
+  return bare(values)
+}
+
+/** Booleans that may be absent. */
+export function flags(values: readonly (boolean | undefined)[]): string {
+  return bare(values)
+}
+
+function bare(values: readonly (number | boolean | null | undefined)[]): string {
   if (values.every(value => value == null)) return ALL_NULL
   return `{${values.map(value => value ?? 'NULL').join(',')}}`
 }

@@ -109,6 +109,13 @@ export const ENGINE_BUGS: readonly Mutant[] = [
     replace: '    if (!attempt.begun) {\n      attempt.begun = true',
   },
   {
+    name: 'a sweep that does not see that the run has begun',
+    killer: 'runs#aRunThatBeginsDuringASweepNeverStartsAgain',
+    file: 'src/engine/upkeep/sweeper.ts',
+    find: '      ifBegun: claimed.begun,\n',
+    replace: '',
+  },
+  {
     name: 'log lines lost with a failed report',
     from: 8,
     file: 'src/engine/worker/reporter.ts',

@@ -6,6 +6,7 @@ import { Batch } from '../../../src/engine/batches/batch.js'
 import { Chronos } from '../../../src/engine/client/chronos.js'
 import { defineJob } from '../../../src/engine/client/definition.js'
 import type { Environment } from '../../../src/engine/client/environment.js'
+import { storeProxy } from '../../../src/engine/time/store-proxy.js'
 import { seededDice, VirtualClock } from '../../../src/engine/time/virtual.js'
 import { removeEmptyQueues } from '../../../src/engine/upkeep/empty-queues.js'
 import type { Attempt } from '../../../src/engine/worker/attempt.js'
@@ -13,7 +14,7 @@ import { runOnce } from '../../../src/engine/worker/effects.js'
 import type { Held } from '../../../src/engine/worker/fetcher.js'
 import { LeaseRenewer } from '../../../src/engine/worker/lease-renewer.js'
 import { memoryStore } from '../../../src/store/memory.js'
-import type { EffectStatus, Store } from '../../../src/store/store.js'
+import type { EffectStatus, Expired, Store } from '../../../src/store/store.js'
 import { quiet } from './clock.js'
 
 const LEASE_MS = 30_000
@@ -225,5 +226,24 @@ export async function emptyQueuesAreRemoved(): Promise<void> {
   await clock.advance(8 * 86_400_000)
   await removeEmptyQueues(store, clock.now())
   assert.deepEqual(await chronos.queues.list(), [], 'an empty queue is kept for ever')
+  await clock.passUntil(chronos.close())
+}
+
+export async function aRunThatBeginsDuringASweepNeverStartsAgain(): Promise<void> {
+  const clock = new VirtualClock()
+  const store = memoryStore({ clock })
+  const swept = storeProxy(store, (name, call) => async (...args) => {
+    const found = await call(...args)
+    // A worker whose clock is behind begins its run after the sweeper has read the job.
+    if (name === 'expired') await store.begin((found as Expired).jobs)
+    return found
+  })
+  const chronos = new Chronos(async () => swept, clock, seededDice(1), { log: false })
+  chronos.work([], { queues: ['others'], signals: false })
+  const { id } = await chronos.enqueue('pay', {}, { delivery: 'at-most-once' })
+  const asked = { workerId: 'w', token: 't', queues: ['default'], limit: 1, leaseMs: LEASE_MS, policyIds: {} }
+  await store.claim(asked)
+  await clock.advance(10 * LEASE_MS)
+  assert.equal((await store.get(id))?.reason, 'unknown-outcome', 'it may start a second time')
   await clock.passUntil(chronos.close())
 }

@@ -3,7 +3,7 @@ import { toCounters, toDecision, toText } from '../../columns.js'
 import { DeltaDraft } from '../../delta.js'
 import { settledAs, spawnedBy } from '../../run.js'
 import type { NewJob, RunEnd, Settled, Settlement } from '../../store.js'
-import { ids, isId, jsons, numbers, texts, words } from '../arrays.js'
+import { flags, ids, isId, jsons, numbers, texts, words } from '../arrays.js'
 import { chunks } from '../chunks.js'
 import { rounds } from '../connection/batch-rounds.js'
 import { failure } from '../connection/failure.js'
@@ -25,6 +25,10 @@ const SAID = `unnest($1::uuid[], $12::uuid[], $13::text[], $14::text[]) AS said 
 /** The different errors of a batch. */
 const ERRORS = 'unnest($21::uuid[], $22::text[]) AS error (hash, body)'
 
+/** What a sweeper needs to be true still, of a job `j`. */
+const STILL_EXPIRED = `(given.expired_run IS NULL OR j.lease_until < clock.now AND j.run = given.expired_run)
+      AND j.begun = coalesce(given.begun, j.begun)`
+
 /**
  * Settles many runs: jobs and attempts in one statement. Jobs are found by their id alone, and the token is the fence;
  * a condition on the state would make the planner use the index of all running jobs. Columns without a value in the
@@ -37,12 +41,12 @@ const endText = (notes: string): string => `
   given AS MATERIALIZED (
     SELECT id, token, coalesce(state, 'succeeded') AS state, coalesce(status, 'succeeded') AS status, started_at,
       finished_at, coalesce(back, 0) AS back, delay_ms, counters, reason, result, expired_run, group_name, dependency, pass,
-      failed_at, due_at
+      failed_at, due_at, begun
     FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::bigint[], $7::integer[],
       $8::float8[], $9::text[], $10::text[], $11::text[], $15::integer[], $16::text[], $17::text[], $18::bigint[],
-      $20::bigint[], $23::bigint[])
+      $20::bigint[], $23::bigint[], $24::boolean[])
       AS given (id, token, state, status, started_at, finished_at, back, delay_ms, counters, reason, result,
-        expired_run, group_name, dependency, pass, failed_at, due_at)
+        expired_run, group_name, dependency, pass, failed_at, due_at, begun)
   ),
   ended AS (
     UPDATE @jobs j SET
@@ -59,7 +63,7 @@ const endText = (notes: string): string => `
       token = NULL
     FROM given, clock
     WHERE j.id = ANY ($1::uuid[]) AND j.id = given.id AND j.token = given.token
-      AND (given.expired_run IS NULL OR j.lease_until < clock.now AND j.run = given.expired_run)
+      AND ${STILL_EXPIRED}
     RETURNING j.id, j.pk, j.state, j.run_at, j.run, j.generation, j.attempt + given.back AS attempt, j.worker_id,
       j.fingerprint, given.state AS given_state, given.group_name, given.token, given.status, given.started_at,
       given.finished_at, given.delay_ms, given.back, given.reason, given.failed_at, given.due_at
@@ -80,7 +84,7 @@ const endText = (notes: string): string => `
   SELECT id, token, state, run_at FROM ended`
 
 const END = endText('')
-const END_IN_LANES = endText(`, noted AS (${noteEnded('ended', 24)})`)
+const END_IN_LANES = endText(`, noted AS (${noteEnded('ended', 25)})`)
 
 /**
  * Undoes the claim: the job gets the state it had after its last run. Without a delay it keeps its place in the queue.
@@ -88,8 +92,8 @@ const END_IN_LANES = endText(`, noted AS (${noteEnded('ended', 24)})`)
 const handBackText = (notes: string): string => `
   WITH clock AS MATERIALIZED (SELECT @now_ms() AS now),
   given AS MATERIALIZED (
-    SELECT * FROM unnest($1::uuid[], $2::text[], $3::float8[], $4::integer[])
-      AS given (id, token, delay_ms, expired_run)
+    SELECT * FROM unnest($1::uuid[], $2::text[], $3::float8[], $4::integer[], $5::boolean[])
+      AS given (id, token, delay_ms, expired_run, begun)
   ),
   undone AS (
     UPDATE @jobs j SET
@@ -104,7 +108,7 @@ const handBackText = (notes: string): string => `
         THEN j.first_started_at END
     FROM given, clock
     WHERE j.id = ANY ($1::uuid[]) AND j.id = given.id AND j.token = given.token
-      AND (given.expired_run IS NULL OR j.lease_until < clock.now AND j.run = given.expired_run)
+      AND ${STILL_EXPIRED}
     RETURNING j.id, j.pk, j.state, j.run_at, j.run, j.queue, j.name, j.tenant_id, j.reason, j.fingerprint, given.token
   ),
   silenced AS (DELETE FROM @job_logs l USING undone WHERE l.job = undone.pk AND l.run > undone.run),
@@ -112,7 +116,7 @@ const handBackText = (notes: string): string => `
   SELECT id, token, state, run_at FROM undone`
 
 const HAND_BACK = handBackText('')
-const HAND_BACK_IN_LANES = handBackText(`, noted AS (${noteEnded('undone', 5)})`)
+const HAND_BACK_IN_LANES = handBackText(`, noted AS (${noteEnded('undone', 6)})`)
 
 /**
  * Finds runs that were already settled with the same status. A run that the sweeper marked as lost does not match a
@@ -274,6 +278,7 @@ function endStatement(entries: readonly Entry[]): Statement {
     words(errors.hashes),
     jsons(errors.bodies),
     numbers(of(({ dueAt }) => dueAt)),
+    flags(of(({ ifBegun }) => ifBegun)),
   ]
   const notes = noteValues(all)
   return notes ? { sql: END_IN_LANES, values: [...values, ...notes], isKept: true } : { sql: END, values, isKept: true }
@@ -286,6 +291,7 @@ function handBackStatement(entries: readonly Entry[]): Statement {
     texts(all.map(({ lease }) => lease.token)),
     numbers(all.map(({ end }) => end.delayMs)),
     numbers(all.map(({ onlyIfExpired, run }) => (onlyIfExpired ? run : null))),
+    flags(all.map(({ ifBegun }) => ifBegun)),
   ]
   const notes = noteValues(all)
   return notes ? { sql: HAND_BACK_IN_LANES, values: [...values, ...notes] } : { sql: HAND_BACK, values }

@@ -18,8 +18,11 @@ type Ended = Extract<RunEnd, { kind: 'ended' }>
 
 const NO_LEASE = 'token = NULL, worker_id = NULL, lease_until = NULL, lease_ms = NULL'
 
-/** The last two values are a time in the far future and null, unless the lease of this very run must have expired. */
-const FENCE = 'pk = ? AND token = ? AND lease_until < ? AND run = ifnull(?, run)'
+/**
+ * The last three values are a time in the far future and nulls, unless the lease of this very run must have expired, and the
+ * run must have begun, or not.
+ */
+const FENCE = 'pk = ? AND token = ? AND lease_until < ? AND run = ifnull(?, run) AND begun = ifnull(?, begun)'
 const ANY_TIME = Number.MAX_SAFE_INTEGER
 
 /** The fence of several jobs of one claim, whose leases may have expired. The primary key finds them. */
@@ -169,11 +172,12 @@ function endAlike({ settlement, change }: Ending, other: Ending): boolean {
   return change.form === form && isSameClaim && !isSwept && change.values.every((value, i) => value === values[i])
 }
 
-type Fence = readonly [pk: number, token: string, expiredBefore: number, run: number | null]
+type Fence = readonly [pk: number, token: string, expiredBefore: number, run: number | null, begun: number | null]
 type Became = Extract<Settled, { status: 'settled' }>
 
-function fenceOf(pk: number, { lease, run, onlyIfExpired }: Settlement, now: number): Fence {
-  return onlyIfExpired ? [pk, toText(lease.token), now, run] : [pk, toText(lease.token), ANY_TIME, null]
+function fenceOf(pk: number, { lease, run, onlyIfExpired, ifBegun }: Settlement, now: number): Fence {
+  const begun = ifBegun === undefined ? null : Number(ifBegun)
+  return onlyIfExpired ? [pk, toText(lease.token), now, run, begun] : [pk, toText(lease.token), ANY_TIME, null, begun]
 }
 
 /** Fewer jobs are settled faster one by one. */

@@ -291,6 +291,21 @@ export function settleCases(bench: Bench, { describe, expect, it }: Suite): void
       expect(await bench.history(job.id)).toMatchObject([{ run: 1, status: 'lost' }])
     })
 
+    it.each([
+      ['counts as not begun', lost],
+      ['gives back', () => ({ kind: 'handed-back', delayMs: 0 }) as const],
+    ])('refuses a sweep that %s a run which has begun in between', async (_, end) => {
+      const job = await bench.running()
+      bench.clock.advance(LEASE_MS + 1)
+      // The clock of the worker is behind, so for the worker the lease is valid.
+      expect(await bench.store.begin([leaseOf(job)])).toEqual(['held'])
+      expect(await bench.settle(job, end(), { onlyIfExpired: true, ifBegun: false })).toEqual({ status: 'lost' })
+      expect(await bench.get(job.id)).toMatchObject({ state: 'running', begun: true, run: 1 })
+      expect(await bench.settle(job, lost(), { onlyIfExpired: true, ifBegun: true })).toMatchObject({
+        status: 'settled',
+      })
+    })
+
     it('sweeps a lease when it is over, not in its last moment', async () => {
       const job = await bench.running()
       bench.clock.advance(LEASE_MS)
