@@ -232,11 +232,14 @@ export async function emptyQueuesAreRemoved(): Promise<void> {
 export async function aRunThatBeginsDuringASweepNeverStartsAgain(): Promise<void> {
   const clock = new VirtualClock()
   const store = memoryStore({ clock })
-  const swept = storeProxy(store, (name, call) => async (...args) => {
-    const found = await call(...args)
-    // A worker whose clock is behind begins its run after the sweeper has read the job.
-    if (name === 'expired') await store.begin((found as Expired).jobs)
-    return found
+  const swept = storeProxy(store, (name, call) => {
+    if (name !== 'expired') return call
+    return async (...args) => {
+      const found = (await call(...args)) as Expired
+      // A worker whose clock is behind begins its run after the sweeper has read the job.
+      await store.begin(found.jobs)
+      return found
+    }
   })
   const chronos = new Chronos(async () => swept, clock, seededDice(1), { log: false })
   chronos.work([], { queues: ['others'], signals: false })
