@@ -47,8 +47,8 @@ export const STORE_BUGS: readonly Mutant[] = [
     name: 'a sweep based on a stale read',
     from: 2027,
     file: SETTLE,
-    find: '[pk, toText(lease.token), now, run]',
-    replace: '[pk, toText(lease.token), ANY_TIME, run]',
+    find: '[pk, toText(lease.token), now, run, begun]',
+    replace: '[pk, toText(lease.token), ANY_TIME, run, begun]',
     mood: 'zombies',
   },
   {
