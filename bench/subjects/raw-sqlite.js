@@ -25,7 +25,7 @@ const CLAIM = `
   UPDATE jobs SET state = 'running', run = run + 1, attempt = attempt + 1, token = ?, worker_id = ?, lease_until = ?,
     lease_ms = ${LEASE_MS}, started_at = ?, first_started_at = ifnull(first_started_at, ?), policy_id = ?
   WHERE pk IN (
-    SELECT pk FROM jobs WHERE state = 'waiting' AND queue = 'default' AND priority = 5 AND run_at <= ? ORDER BY run_at LIMIT ?
+    SELECT pk FROM jobs WHERE state = 'waiting' AND lane IS NULL AND queue = 'default' AND priority = 5 AND run_at <= ? ORDER BY run_at LIMIT ?
   )
   RETURNING ${FACT_COLUMNS}`
 
