@@ -113,7 +113,7 @@ export function Detail<T>({ icon = 'search', missing, why, list, query, children
   )
 }
 
-/** Said of figures over a time range that leave out the oldest records. */
+/** Shown where figures over a time range leave out the oldest records. */
 export function Incomplete() {
   return <p class="notice wait">There are too many records: the oldest are not counted. Choose a shorter time range.</p>
 }

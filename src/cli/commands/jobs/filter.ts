@@ -5,6 +5,7 @@ import type { Count } from '../../../core/values/count.js'
 import type { ChronosError } from '../../../core/values/error.js'
 import { checkWord } from '../../../core/values/limits.js'
 import { present } from '../../../core/values/present.js'
+import type { WordHints } from '../../../core/values/suggest.js'
 import { pastTime } from '../../argument.js'
 import { usage } from '../../exit.js'
 
@@ -54,7 +55,9 @@ const GROUP = 'Filters:'
 export function addFilterOptions(command: Command): Command {
   command
     .optionsGroup(GROUP)
-    .addOption(words('--state <state>', 'in this state, or in one of several: dead,cancelled', JOB_STATES, true))
+    .addOption(
+      words('--state <state>', 'in this state, or in one of several: dead,cancelled', JOB_STATES, true, PHASE_HINTS),
+    )
     .addOption(
       words(
         '--phase <phase>',
@@ -85,10 +88,10 @@ export function addDeadFilterOptions(command: Command): Command {
 }
 
 /** Offers the words to shell completion, and suggests one for a misspelt one. */
-function words(flag: string, help: string, known: readonly string[], isList: boolean): Option {
+function words(flag: string, help: string, known: readonly string[], isList: boolean, hints?: WordHints): Option {
   const option = new Option(flag, help).argParser(text => {
     const all = isList ? text.split(',') : [text]
-    for (const word of all) checkWord(word, known, option.long!, isList ? PHASE_HINTS : undefined)
+    for (const word of all) checkWord(word, known, option.long!, hints)
     return isList ? all : text
   })
   option.argChoices = [...known]
