@@ -46,12 +46,15 @@ describe('the wait before retry n (R1, R2)', () => {
     expect(rawDelay({ type, base: '60s' }, 1)).toBe(60_000)
   })
 
+  it.each(['exponential', 'linear', 'fibonacci'] as const)('%s: takes no step for each retry before', type => {
+    // A loop over all retries before this one would never end.
+    const last = Number.MAX_SAFE_INTEGER
+    expect(window({ backoff: { type, base: '1ms' }, jitter: 'none', cap: '1h' }, last)).toEqual([3_600_000, 3_600_000])
+  })
+
   it('computes the millionth retry', () => {
     const million = 1_000_000
     const at = (backoff: Backoff) => window({ backoff, jitter: 'none', cap: '1h' }, million)
-    const began = performance.now()
-    for (let i = 0; i < 1_000; i++) at({ type: 'fibonacci', base: '1ms' })
-    expect(performance.now() - began).toBeLessThan(1_000)
     expect(at({ type: 'exponential', base: '1s' })).toEqual([3_600_000, 3_600_000])
     expect(at({ type: 'linear', base: '1s' })).toEqual([3_600_000, 3_600_000])
     expect(at({ type: 'fixed', delay: '1s' })).toEqual([1_000, 1_000])
