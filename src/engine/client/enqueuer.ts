@@ -102,7 +102,8 @@ export class Enqueuer {
       ? tracing.send([job], ([traced]) => this.#store(traced!, options.tx))
       : this.#store(job, options.tx))
     if (enqueued.status === 'conflict') throw keyConflict(job, enqueued.id, enqueued.payloadHash)
-    const warnings = await this.#warningsOf(job, target)
+    const unknown = this.#unknownName(target)
+    const warnings = warningsOf(job, target.definition, unknown && (await unknown))
     const { id, status } = enqueued
     return warnings.length === 0 ? { id, status } : { id, status, warnings }
   }
@@ -134,11 +135,11 @@ export class Enqueuer {
     }
     const { tracing } = this.#options.telemetry
     const enqueued = await (tracing ? tracing.send(jobs, traced => this.#insert(traced, tx)) : this.#insert(jobs, tx))
-    const results = enqueued.map(async ({ id, status }, index): Promise<EnqueueManyResult> => {
-      const warnings = status === 'conflict' ? [] : await this.#warningsOf(jobs[index]!, target)
+    const unknown = await this.#unknownName(target)
+    return enqueued.map(({ id, status }, index): EnqueueManyResult => {
+      const warnings = status === 'conflict' ? [] : warningsOf(jobs[index]!, target.definition, unknown)
       return { id, status, ...(warnings.length > 0 && { warnings }) } as EnqueueManyResult
     })
-    return Promise.all(results)
   }
 
   /** A job as it would be enqueued: everything is checked and nothing stored. */
@@ -148,15 +149,15 @@ export class Enqueuer {
   }
 
   /** What is odd about a prepared job, in sentences. */
-  warnings(reference: JobReference<never>, job: NewJob): Promise<readonly string[]> {
-    return this.#warningsOf(job, this.#target(reference))
+  async warnings(reference: JobReference<never>, job: NewJob): Promise<readonly string[]> {
+    const target = this.#target(reference)
+    return warningsOf(job, target.definition, await this.#unknownName(target))
   }
 
-  async #warningsOf(job: NewJob, { definition, name }: Target): Promise<readonly string[]> {
-    const useless = warningsOf(job, definition)
+  /** A sentence about a name that no worker has announced. Most names are known at once, which is worth no promise. */
+  #unknownName({ definition, name }: Target): Promise<string | undefined> | undefined {
     const isKnown = definition !== undefined || this.#options.hasHandler(name)
-    const unknown = isKnown ? undefined : await this.#announced.warningFor(name)
-    return unknown === undefined ? useless : [...useless, unknown]
+    return isKnown ? undefined : this.#announced.warningFor(name)
   }
 
   /** Enqueues a prepared job. */
@@ -239,7 +240,8 @@ export class Enqueuer {
     const dependency = options.dependsOn ?? definition?.dependsOn ?? definition?.dependencyOf?.(input as never)
     const { partition, units } = definition ? turnOf(definition, options, input) : options
     const override = retryOf(options)
-    const policyId = definition && (await policies.publish(definition, queue))
+    const published = definition && policies.publish(definition, queue)
+    const policyId = typeof published === 'string' ? published : await published
     const timeoutMs = options.timeout === undefined ? undefined : toMs(options.timeout, 'timeout')
     const notAfter = options.deadline ?? definition?.deadlineMs
     const unique = uniqueFieldsOf(options)
@@ -281,10 +283,17 @@ function checkedOptions(options: EnqueueOptions, name: string): EnqueueOptions {
   return options === NO_OPTIONS ? options : read(enqueueOptions, options, `enqueue "${name}":`)
 }
 
-function warningsOf({ delivery, override }: NewJob, definition: JobDefinition | undefined): readonly string[] {
+function warningsOf(
+  { delivery, override }: NewJob,
+  definition: JobDefinition | undefined,
+  unknownName: string | undefined,
+): readonly string[] {
+  const warnings: string[] = []
   const maxRetries = uselessRetries(delivery, override, definition)
-  if (maxRetries === 0) return []
-  return [`an at-most-once job runs once and is never retried, so maxRetries ${maxRetries} has no effect`]
+  if (maxRetries > 0)
+    warnings.push(`an at-most-once job runs once and is never retried, so maxRetries ${maxRetries} has no effect`)
+  if (unknownName !== undefined) warnings.push(unknownName)
+  return warnings
 }
 
 /** Either side can require at-most-once, and neither can revoke it. */
