@@ -33,7 +33,11 @@ export function ForecastPanel({ of, dependency }: ForecastPanelProps) {
   )
   if (places.length === 0) return null
   return (
-    <Panel title="Forecast" note="if every run fails from now on" stale={problem !== undefined}>
+    <Panel
+      title="Forecast"
+      note="if every run fails from now on; without jobs that have not run yet"
+      stale={problem !== undefined}
+    >
       <div class="stack">
         {dependency === undefined && <Sentences forecast={data} />}
         <Table label="Forecast by queue" columns={columns(refetch)} rows={places} rowKey={rowKey} />
@@ -64,7 +68,7 @@ function columns(after: () => void): readonly Column<ForecastPlace>[] {
   return [
     { title: 'Queue', phone: 'head', render: ({ queue }) => <Link to={pageOf('queues', queue)} text={queue} /> },
     { title: 'Dependency', width: 'grow', render: place => <Dependency place={place} /> },
-    { title: 'Jobs', align: 'end', render: ({ jobs }) => count(jobs) },
+    { title: 'Retrying', align: 'end', render: ({ jobs }) => count(jobs) },
     { title: 'First death', render: ({ first, held }) => (first ? <Band band={first} /> : held && BLOCK_WORDS[held]) },
     { title: 'Last death', render: ({ last }) => (last ? <Band band={last} /> : '–') },
     actionColumn(place => <Hold place={place} after={after} />, 'show'),
