@@ -38,7 +38,7 @@ const { t, visitor, page } = await visit(async () => {
 })
 
 describe('true numbers', () => {
-  it('of running jobs leave out deliveries, which use no slot, and lead to the same jobs', async () => {
+  it('leave deliveries, which use no slot, out of the running jobs, and lead to the same jobs', async () => {
     await visitor.turn('/')
     const tile = page.locator('a.tile', { has: page.getByText('Running', { exact: true }) })
     expect(await tile.locator('.value').innerText()).toBe('0')
@@ -51,7 +51,7 @@ describe('true numbers', () => {
     expect(await page.locator('tbody tr').count()).toBe(1)
   })
 
-  it('of a forecast say that they leave out jobs that have not run yet', async () => {
+  it('say that a forecast leaves out jobs that have not run yet', async () => {
     await visitor.turn('/dependencies')
     expect(await page.locator('.target-card').innerText()).toContain('3 jobs wait for it')
     const panel = page.locator('.panel', { has: page.getByRole('heading', { name: 'Forecast' }) })
