@@ -57,7 +57,7 @@ describe('true numbers', () => {
     const panel = page.locator('.panel', { has: page.getByRole('heading', { name: 'Forecast' }) })
     expect(await panel.innerText()).toContain('without jobs that have not run yet')
     const cells = await panel.getByRole('columnheader').allInnerTexts()
-    const at = cells.findIndex(text => text.toLowerCase() === 'retrying')
+    const at = cells.findIndex(text => text.toLowerCase() === 'jobs')
     expect(await panel.locator('tbody tr').first().locator('td').nth(at).innerText()).toBe('1')
   })
 })

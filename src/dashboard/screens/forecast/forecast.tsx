@@ -68,7 +68,7 @@ function columns(after: () => void): readonly Column<ForecastPlace>[] {
   return [
     { title: 'Queue', phone: 'head', render: ({ queue }) => <Link to={pageOf('queues', queue)} text={queue} /> },
     { title: 'Dependency', width: 'grow', render: place => <Dependency place={place} /> },
-    { title: 'Retrying', align: 'end', render: ({ jobs }) => count(jobs) },
+    { title: 'Jobs', align: 'end', render: ({ jobs }) => count(jobs) },
     { title: 'First death', render: ({ first, held }) => (first ? <Band band={first} /> : held && BLOCK_WORDS[held]) },
     { title: 'Last death', render: ({ last }) => (last ? <Band band={last} /> : '–') },
     actionColumn(place => <Hold place={place} after={after} />, 'show'),
