@@ -78,7 +78,7 @@ describe('the scale of time', () => {
     expect(ticks.map(({ text }) => text)).toContain('3 Mar')
   })
 
-  it('moves the text of the last tick to the left if it would be cut off', () => {
+  it('moves the last label to the left if it would be cut off', () => {
     expect(tickX({ x: 300, text: '19 Nov' }, 600)).toBe(300)
     expect(tickX({ x: 600, text: '+15m' }, 600)).toBe(600)
     expect(tickX({ x: 600, text: '19 Nov' }, 600)).toBeLessThanOrEqual(595)

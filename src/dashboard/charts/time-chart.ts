@@ -105,7 +105,7 @@ const LETTER_PIXELS = 6.4
 /** The space of a chart beside its last value. */
 const RIGHT_PIXELS = 14
 
-/** Where the text of a tick is centred, so that the last one is not cut off. */
+/** Where the label of a time is centred, so that the last one is not cut off. */
 export function tickX({ x, text }: TimeTick, width: number): number {
   return clamp(x, 14, Math.min(width, width + RIGHT_PIXELS - (text.length * LETTER_PIXELS) / 2))
 }
