@@ -1,4 +1,6 @@
 const RAW_BATCHES = [100, 500, 1_000]
+const WITH_FIGURES = 'chronos, figures kept'
+const WITHOUT_FIGURES = 'chronos, no figures'
 const RAW = RAW_BATCHES.map(k => `raw loop, k = ${k}`)
 
 /**
@@ -34,6 +36,14 @@ export function sqlitePlan({ quick }) {
   const chronosSuccesses = { ...chronosDrain, label: 'chronos, none fails' }
   /** @type {import('./measure.js').Lane} */
   const chronosNoRetries = { ...chronosDrain, label: 'chronos, no retries', task: 'drainWithoutRetries' }
+  /** @type {readonly import('./measure.js').Lane[]} */
+  const figureLanes = [true, false].map(figures => ({
+    label: figures ? WITH_FIGURES : WITHOUT_FIGURES,
+    subject: 'figures',
+    fill: { task: 'fill', options: { jobs, figures } },
+    task: 'drain',
+    options: { jobs, concurrency: 100, figures },
+  }))
   /** @type {import('./measure.js').Lane} */
   const plainjobDrain = {
     label: 'plainjob',
@@ -68,6 +78,16 @@ export function sqlitePlan({ quick }) {
         },
         ...(quick ? [] : [{ says: '≤ 130 MB', of: chronosLean.label, figure: 'maxRssMb', atMost: 130 }]),
       ],
+    },
+    {
+      name: 'figures',
+      about: `the drain of ${jobs} jobs and the reading of its statistics, with all that statistics are made of, and without`,
+      figures: ['cpuMicros', 'perSecond'],
+      lanes: figureLanes,
+      targets: [
+        { says: '≤ 103 % of the CPU', of: WITH_FIGURES, figure: 'cpuMicros', against: [WITHOUT_FIGURES], atMost: 1.03 },
+      ],
+      roundsMin: 5,
     },
     {
       name: 'no-retries',

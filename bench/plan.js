@@ -26,6 +26,7 @@ import { sqlitePlan } from './plan-sqlite.js'
  * @property {readonly string[]} figures shown for each lane
  * @property {readonly Lane[]} lanes
  * @property {readonly Target[]} targets
+ * @property {number} [roundsMin] more rounds than others get, of what is judged by a small difference
  * @property {number} [roundsMax] fewer rounds than others get, of what takes long and is judged within itself
  */
 

@@ -89,7 +89,8 @@ async function samplesOf(measurement) {
   })
   /** @type {import('./report.js').Samples} */
   const samples = new Map(lanes.map(lane => [lane.label, []]))
-  const most = Math.min(rounds, measurement.roundsMax ?? rounds)
+  const { roundsMin = 1, roundsMax = Number.POSITIVE_INFINITY } = measurement
+  const most = Math.min(Math.max(rounds, flags.quick ? 1 : roundsMin), roundsMax)
   for (let round = 1; round <= most; round++) {
     for (const lane of lanes) {
       if (process.stderr.isTTY) process.stderr.write(`\r\x1b[K${measurement.name} ${round}/${most} ${lane.label} …`)

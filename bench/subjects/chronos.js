@@ -16,7 +16,7 @@ import { pause, sample } from '../sample.js'
  *
  * @typedef {{ file?: string, url?: string, serverPid?: number }} Place
  */
-const built = new URL('../../dist/index.js', import.meta.url).href
+const built = process.env['CHRONOS_BENCH_PACKAGE'] ?? new URL('../../dist/index.js', import.meta.url).href
 const { createChronos, defineJob, fixed } = /** @type {Package} */ (await import(built))
 
 /** @param {Place} place */
@@ -145,6 +145,15 @@ export async function drain(options) {
 }
 
 /**
+ * The same drain, and the reading of its statistics, which adds up what is still to be counted.
+ *
+ * @param {Place & { jobs: number, concurrency: number }} options
+ */
+export async function drainCounted(options) {
+  return drainRuns({ ...options, runsPerJob: 1, readsSeries: true })
+}
+
+/**
  * Jobs without retries: their only run is committed by `begin` before it starts.
  *
  * @param {Place & { jobs: number, concurrency: number }} options
@@ -162,7 +171,7 @@ export async function drainFailingOnce(options) {
  * Jobs whose last run succeeds and whose others fail. The clock stops when every run has ended in the store: as many
  * handlers have started as there are runs to make, and none is running any more.
  *
- * @param {Place & { jobs: number, concurrency: number, runsPerJob: number, spareRetries?: number, guarded?: boolean, limits?: Limits, failsFirst?: (n: number) => boolean, extraRuns?: number }} options
+ * @param {Place & { jobs: number, concurrency: number, runsPerJob: number, spareRetries?: number, guarded?: boolean, limits?: Limits, readsSeries?: boolean, failsFirst?: (n: number) => boolean, extraRuns?: number }} options
  */
 async function drainRuns({
   jobs,
@@ -171,6 +180,7 @@ async function drainRuns({
   spareRetries = 1,
   guarded = false,
   limits,
+  readsSeries = false,
   failsFirst = () => false,
   extraRuns = 0,
   ...place
@@ -201,6 +211,7 @@ async function drainRuns({
     worker = chronos.work([noop], { concurrency })
     await runs.all
     while ((await count(chronos, 'running')) > 0) await pause(1)
+    if (readsSeries) await chronos.series()
   }
   const result = await sample(jobs, drained, place.serverPid)
   await worker?.stop()

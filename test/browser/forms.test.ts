@@ -224,7 +224,7 @@ describe('forms', () => {
       workerId: 'worker',
     }
     // Ids are for programs, text is typed as it is, and times have a control of their own beside `after` and `before`.
-    const others = ['ids', 'state', 'q', 'internal', ...TIME_FIELDS]
+    const others = ['ids', 'state', 'q', ...TIME_FIELDS]
     const known = Object.keys(jobQuery.fields).filter(name => !others.includes(name))
     const expected = [...known.map(name => names[name] ?? name), 'after', 'before']
     expect(

@@ -1,7 +1,7 @@
 import { signal } from '@preact/signals'
 import { describe, expect, it } from 'vitest'
-import { RULE_NAMES } from '../../src/core/alert/rules.js'
-import { ruleSettings } from '../../src/core/alert/settings.js'
+import { ruleForm } from '../../src/core/alert/form.js'
+import { DEFAULT_RULES, viewRule } from '../../src/core/alert/settings.js'
 import { silenceInput } from '../../src/core/alert/silence.js'
 import { httpRequest } from '../../src/core/http/request.js'
 import { enqueueOptions, jobEdit } from '../../src/core/job/options.js'
@@ -36,11 +36,14 @@ describe('the fields of the forms', () => {
     expect(names.filter(name => fields[name]?.about.label === undefined)).toEqual([])
   })
 
-  it.each(RULE_NAMES)('of the alert rule %s have labels, and the settings that the rule has', name => {
-    const { enabled: _, repeat: _repeat, ...fields } = ruleSettings(name).fields as Fields
-    expect(Object.keys(fields)).toEqual(expect.arrayContaining(['fire', 'clear', 'critical', 'for', 'keep']))
-    expect(Object.values(fields).filter(field => field.about.label === undefined)).toEqual([])
-  })
+  it.each(DEFAULT_RULES.map(viewRule))(
+    'of the alert rule $name have labels, and the settings that the rule has',
+    rule => {
+      const { enabled: _, repeat: _repeat, ...fields } = ruleForm(rule).fields as Fields
+      expect(Object.keys(fields)).toEqual(expect.arrayContaining(['fire', 'clear', 'critical', 'for', 'keep']))
+      expect(Object.values(fields).filter(field => field.about.label === undefined)).toEqual([])
+    },
+  )
 
   it('show the description of the schema, without its marks, unless it has a hint for forms', () => {
     expect(lookOf(enqueueOptions.fields.priority)).toMatchObject({

@@ -6,6 +6,7 @@ import {
   dotPath,
   linePath,
   type TimeFrame,
+  tickX,
   valueScale,
   xOf,
   yOf,
@@ -75,6 +76,13 @@ describe('the scale of time', () => {
   it('shows the date at midnight', () => {
     const ticks = clockTicks(frame('2026-03-02T18:00:00', '2026-03-03T06:00:00'))
     expect(ticks.map(({ text }) => text)).toContain('3 Mar')
+  })
+
+  it('moves the last label to the left if it would be cut off', () => {
+    expect(tickX({ x: 300, text: '19 Nov' }, 600)).toBe(300)
+    expect(tickX({ x: 600, text: '+15m' }, 600)).toBe(600)
+    expect(tickX({ x: 600, text: '19 Nov' }, 600)).toBeLessThanOrEqual(595)
+    expect(tickX({ x: 0, text: '19 Nov' }, 600)).toBe(14)
   })
 
   it('shows seconds for short ranges', () => {

@@ -1,7 +1,7 @@
 import type { Dependency } from '../dependency/dependency.js'
 import type { Endpoint } from '../webhook/webhook.js'
 import type { Reading } from './alert.js'
-import type { RuleSettings } from './settings.js'
+import type { RuleSettings } from './form.js'
 
 // What a rule is. The rules themselves are in `rules.ts`, one entry each.
 

@@ -4,13 +4,9 @@ import { present } from '../values/present.js'
 import {
   about,
   anyText,
-  boolean,
-  duration,
   type Infer,
-  integer,
   literal,
   named,
-  number,
   oneOf,
   read,
   refuse,
@@ -18,7 +14,8 @@ import {
   value,
 } from '../values/schema.js'
 import { object, union, view } from '../values/shape.js'
-import { type Rule, type Settings, UNITS, type Unit } from './rule.js'
+import { anyRule, type RuleSettings, ruleForm } from './form.js'
+import { type Rule, type Settings, UNITS } from './rule.js'
 import { RULE_NAMES, RULES, type RuleName, ruleNamed } from './rules.js'
 
 /** A rule with its settings. */
@@ -26,81 +23,20 @@ export interface AlertRule extends Settings, Pick<Rule, 'measures' | 'unit'> {
   readonly name: RuleName
 }
 
-const MINUTE_MS = 60_000
 const NEVER = Number.MAX_SAFE_INTEGER
 const REPEAT_MS = 4 * HOUR_MS
 /** What a rule has that its defaults don't say. */
 const BLANK: Settings = { enabled: true, fire: 0, clear: 0, critical: NEVER, forMs: 0, keepMs: 0, repeat: REPEAT_MS }
-
-const VALUE_MAX = 1_000_000_000
-const count = integer(0, VALUE_MAX)
-
-const THRESHOLDS: Readonly<Record<Unit, Schema<number | Duration>>> = {
-  count: number(0, VALUE_MAX),
-  flag: number(0, VALUE_MAX),
-  share: value(
-    {
-      kinds: ['number'],
-      expects: 'a share such as 0.1 for 10 %',
-      json: { type: 'number', minimum: 0, maximum: VALUE_MAX },
-    },
-    given => typeof given === 'number' && given >= 0 && given <= VALUE_MAX,
-  ),
-  duration: duration(),
-}
-
-const repeated = duration({ min: MINUTE_MS })
-const repeat: Schema<'doubled' | Duration> = {
-  ...union(literal('doubled'), repeated),
-  check: given => (given === 'doubled' ? given : repeated.check(given)),
-}
-const lasting = duration({ max: 7 * 24 * HOUR_MS })
-
-const common = (threshold: Schema<number | Duration>) => ({
-  enabled: boolean,
-  fire: about(threshold, 'The alert fires above this value.', { label: 'Fires above', hint: '' }),
-  clear: about(threshold, 'The alert may resolve at or below this value.', {
-    label: 'Resolves at or below',
-    hint: 'A lower value avoids flapping',
-  }),
-  critical: about(threshold, 'The alert is critical above this value.', {
-    label: 'Critical above',
-    hint: 'Empty: unchanged',
-    placeholder: 'never',
-  }),
-  for: about(lasting, 'How long the condition must hold before the alert fires.', { label: 'Pending for' }),
-  keep: about(lasting, 'How long the condition must be over before the alert resolves.', { label: 'Resolves after' }),
-  repeat: about(repeat, 'When the notification is repeated: after a duration, or when the value has doubled.'),
-})
-const counted = {
-  // Counts per minute are kept for two days, so a window must be shorter.
-  window: about(duration({ min: MINUTE_MS, max: HOUR_MS }), 'How far back it counts.', { label: 'Window' }),
-}
-const volume = {
-  minRetries: about(count, 'With fewer retries in the window there is no value.', { label: 'Minimum retries' }),
-}
-
-/** The settings that any rule has; each rule has those that apply to it. */
-const every = object({}, { ...common(union(number(), duration())), ...counted, ...volume })
-
-/** A rule's settings as users write them; absent ones keep their defaults. */
-export type RuleSettings = Infer<typeof every>
 
 const off = value<false>(
   { kinds: ['boolean'], expects: 'false or an object of settings', json: { type: 'boolean', enum: [false] } },
   given => given === false,
 )
 
-function settingsOf({ unit, defaults: { window, minRetries } }: Rule) {
-  const own = { ...(window !== undefined && counted), ...(minRetries !== undefined && volume) }
-  return object({}, { ...common(THRESHOLDS[unit]), ...own })
-}
-
-/** The settings of one rule, with the words of a form. */
-export const ruleSettings = (name: RuleName) => settingsOf(ruleNamed(name))
+const ofRule = ({ unit, defaults }: Rule) => ruleForm({ unit, ...defaults })
 
 const byRule = <T>(of: (settings: Schema<RuleSettings>) => Schema<T>): Schema<Readonly<Partial<Record<RuleName, T>>>> =>
-  object({}, Object.fromEntries(RULES.map(rule => [rule.name, of(settingsOf(rule))])) as Record<RuleName, Schema<T>>)
+  object({}, Object.fromEntries(RULES.map(rule => [rule.name, of(ofRule(rule))])) as Record<RuleName, Schema<T>>)
 
 export const ruleName = oneOf(RULE_NAMES)
 
@@ -119,7 +55,7 @@ export const alertRuleChanges = named(
 export type RulesInput = Infer<typeof alertRules>
 export type RuleChanges = Infer<typeof alertRuleChanges>
 
-const { critical, window, minRetries, ...shownAlways } = every.optional
+const { critical, window, minRetries, ...shownAlways } = anyRule.optional
 
 const details = about(anyText, 'More about it.')
 

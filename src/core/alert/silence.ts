@@ -1,12 +1,12 @@
 import { timeText } from '../job/view.js'
 import { toMs } from '../values/duration.js'
 import { shown } from '../values/error.js'
-import { freeText } from '../values/limits.js'
 import { present } from '../values/present.js'
-import { about, anyText, duration, type Infer, named, read, refined, refuse } from '../values/schema.js'
-import { object, record, view } from '../values/shape.js'
-import { time, timeOf, timestamp } from '../values/time.js'
+import { anyText, type Infer, named, read, refuse } from '../values/schema.js'
+import { record, view } from '../values/shape.js'
+import { timeOf, timestamp } from '../values/time.js'
 import type { Labels } from './alert.js'
+import { SILENCE_MAX_MS, silenceForm } from './form.js'
 import type { RuleName } from './rules.js'
 import { ruleName } from './settings.js'
 
@@ -22,38 +22,9 @@ export interface Silence {
   readonly until: number
 }
 
-const LABELS_MAX = 10
-const SILENCE_MIN_MS = 1_000
-const SILENCE_MAX_MS = 365 * 86_400_000
-
-const fields = object(
-  {},
-  {
-    rule: about(ruleName, 'Default: every rule.', { label: 'Rule', hint: '' }),
-    labels: about(
-      record(freeText, { max: LABELS_MAX, of: 'labels' }),
-      'The labels that an alert must have; it may have others.',
-      { label: 'Labels', hint: 'Such as queue=mail, separated by commas', placeholder: 'queue=reports' },
-    ),
-    for: about(duration({ min: SILENCE_MIN_MS, max: SILENCE_MAX_MS }), 'How long it lasts.', { label: 'Duration' }),
-    until: about(time, 'Instead of `for`: when it ends.'),
-    comment: about(freeText, 'Why the alerts are silenced.', {
-      label: 'Comment',
-      placeholder: 'Migration of the mail server',
-    }),
-  },
-)
-
-/** A silence as users write it: with `for` or `until`. */
-export const silenceInput = named(
-  'NewSilence',
-  refined(fields, given =>
-    (given.for === undefined) === (given.until === undefined)
-      ? `give for ("2h") or until (a time), got ${given.for === undefined ? 'neither' : 'both'}`
-      : undefined,
-  ),
-  { example: { rule: 'queue-latency', labels: { queue: 'reports' }, for: '2h' } },
-)
+export const silenceInput = named('NewSilence', silenceForm(ruleName), {
+  example: { rule: 'queue-latency', labels: { queue: 'reports' }, for: '2h' },
+})
 
 export type SilenceInput = Infer<typeof silenceInput>
 

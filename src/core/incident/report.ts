@@ -1,5 +1,5 @@
 import type { AuditLogEntry } from '../audit/entry.js'
-import { redriveFilterWords } from '../job/filter.js'
+import { errorGroupWords, redriveFilterWords } from '../job/filter.js'
 import { timeText } from '../job/view.js'
 import type { Redrive } from '../redrive/redrive.js'
 import { type Count, count } from '../values/count.js'
@@ -111,6 +111,8 @@ export interface ErrorFacts {
   readonly tenants?: readonly string[]
 }
 
+type Titles = ReadonlyMap<string, string>
+
 /** Everything that the report is made of, as it is stored. */
 export interface IncidentFacts {
   readonly from: number
@@ -127,6 +129,8 @@ export interface IncidentFacts {
   readonly redrives: readonly Redrive[]
   /** Absent if the caller may not read the audit log. */
   readonly actions?: readonly AuditLogEntry[]
+  /** The titles of error groups that redrives and actions name, by fingerprint. */
+  readonly titles?: Titles
   readonly complete: boolean
 }
 
@@ -135,15 +139,19 @@ const SPIKE_TIMES = 3
 
 export function incidentOf(facts: IncidentFacts): IncidentReport {
   const { from, to, tenantId, outcomes, complete, actions } = facts
+  const titles = new Map([
+    ...(facts.titles ?? []),
+    ...facts.errors.map(({ fingerprint, title }) => [fingerprint, title] as const),
+  ])
   const errors = facts.errors.map(error => errorOf(error, from, to)).sort(byWeight)
   // At the same moment, causes come before their effects.
   const timeline = [
     ...deployEntries(facts.events),
-    ...(actions ?? []).flatMap(actionEntries),
+    ...(actions ?? []).flatMap(action => actionEntries(action, titles)),
     ...errors.flatMap(errorEntries),
     ...circuitEntries(facts.events),
     ...alertEntries(facts.events),
-    ...facts.redrives.flatMap(redrive => redriveEntries(redrive, from, to)),
+    ...facts.redrives.flatMap(redrive => redriveEntries(redrive, { from, to, titles })),
   ].sort((a, b) => (a.at < b.at ? -1 : a.at > b.at ? 1 : 0))
   return {
     from: timeText(from),
@@ -246,12 +254,16 @@ function deployEntries(events: readonly FleetEvent[]): IncidentEntry[] {
 
 // ---------------------------------------------------------------- redrives and actions
 
-function redriveEntries(redrive: Redrive, from: number, to: number): IncidentEntry[] {
+interface Around extends Pick<IncidentFacts, 'from' | 'to'> {
+  readonly titles: Titles
+}
+
+function redriveEntries(redrive: Redrive, { from, to, titles }: Around): IncidentEntry[] {
   const { id, filter, total, createdAt, finishedAt, state, why, tenantId } = redrive
   const isIn = (at: number | undefined): at is number => at !== undefined && at >= from && at < to
   const kind = { kind: 'redrive', target: id, ...present({ tenantId }) } as const
   const jobs = `${countText(total.value)}${total.relation === 'exact' ? '' : '+'} ${total.value === 1 ? 'job' : 'jobs'}`
-  const words = redriveFilterWords(filter, timeText)
+  const words = redriveFilterWords(filter, timeText, titles)
   const started = `redrive of ${jobs} started (${words})`
   const isStopped = state === 'stopped' || state === 'aborted'
   const ended = `redrive of ${jobs} ${isStopped ? `was ${state}` : 'was finished'}${why === undefined ? '' : `: ${why}`}`
@@ -261,9 +273,25 @@ function redriveEntries(redrive: Redrive, from: number, to: number): IncidentEnt
   ]
 }
 
-function actionEntries({ id, at, actor, summary, tenantId }: AuditLogEntry): IncidentEntry[] {
+/** The error groups that a summary of the audit log names. */
+const NAMED_GROUP = /\berror group ([^\s,)]+)/g
+
+/** The error groups that a report names in its lines about redrives and actions. */
+export function groupsNamed({
+  redrives,
+  actions = [],
+}: Pick<IncidentFacts, 'redrives' | 'actions'>): readonly string[] {
+  const all = [
+    ...redrives.flatMap(({ filter }) => filter.fingerprint ?? []),
+    ...actions.flatMap(({ summary = '' }) => [...summary.matchAll(NAMED_GROUP)].map(([, fingerprint]) => fingerprint!)),
+  ]
+  return [...new Set(all)]
+}
+
+function actionEntries({ id, at, actor, summary, tenantId }: AuditLogEntry, titles: Titles): IncidentEntry[] {
   if (summary === undefined) return []
-  return [{ at, kind: 'action', text: `${actor} ${summary}`, isTrouble: false, target: id, ...present({ tenantId }) }]
+  const said = summary.replace(NAMED_GROUP, (_, fingerprint: string) => errorGroupWords(fingerprint, titles))
+  return [{ at, kind: 'action', text: `${actor} ${said}`, isTrouble: false, target: id, ...present({ tenantId }) }]
 }
 
 // ---------------------------------------------------------------- sentences

@@ -120,12 +120,20 @@ function phaseFilter(phase: Phase | 'waiting'): Pick<StoredFilter, 'phase' | 'st
 const isWaiting = (phase: Phase | 'waiting'): phase is WaitingPhase =>
   (WAITING_PHASES as readonly string[]).includes(phase)
 
-/** The filter of a redrive in words: `error group 3f…, queue mail, error with ECONNRESET`. Nothing of it is left out. */
-export function redriveFilterWords(filter: RedriveFilter, timeWords: (ms: number) => string): string {
+/**
+ * The filter of a redrive in words: `error group 3f…, queue mail, error with ECONNRESET`. Nothing of it is left out. An
+ * error group is named by its title if that is known.
+ */
+export function redriveFilterWords(
+  filter: RedriveFilter,
+  timeWords: (ms: number) => string,
+  titles: ReadonlyMap<string, string> = new Map(),
+): string {
   const { ids, acknowledged, retried, text: q, ...rest } = filter
   const traits: Readonly<Record<string, string | number | undefined>> = { ...rest, q }
   const said = Object.entries(traits).flatMap(([key, value]) => {
     if (value === undefined) return []
+    if (key === 'fingerprint') return errorGroupWords(`${value}`, titles)
     const label = jobQuery.fields[key as keyof JobQuery]?.about.label ?? key
     return `${label} ${typeof value === 'number' ? timeWords(value) : value}`
   })
@@ -136,4 +144,10 @@ export function redriveFilterWords(filter: RedriveFilter, timeWords: (ms: number
     ...(acknowledged === undefined ? [] : [acknowledged ? 'acknowledged' : 'not acknowledged']),
   ]
   return all.length === 0 ? 'all dead jobs' : all.join(', ')
+}
+
+/** `error "connect ECONNREFUSED"`, or `error group 3f…` if its title is not known. */
+export function errorGroupWords(fingerprint: string, titles: ReadonlyMap<string, string>): string {
+  const title = titles.get(fingerprint)
+  return title === undefined ? `error group ${fingerprint}` : `error "${title}"`
 }

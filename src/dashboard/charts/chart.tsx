@@ -5,7 +5,7 @@ import { rangeDefault, setRange } from '../data/range.js'
 import type { Facts } from '../timeline/facts.js'
 import { Picture, type PictureTable } from './picture.js'
 import { clamp } from './scale.js'
-import { clockTicks, type TimeFrame, type TimeTick, xOf, yOf } from './time-chart.js'
+import { clockTicks, type TimeFrame, type TimeTick, tickX, xOf, yOf } from './time-chart.js'
 import { Tip } from './tip.js'
 import { useWidth } from './use-width.js'
 
@@ -230,9 +230,9 @@ function Axes({ frame, values, format, ticks }: AxesProps) {
         </g>
       ))}
       <path class="axis-line" d={`M0 ${height}H${width}`} />
-      {ticks.map(({ x, text }) => (
-        <text key={x} class="axis-text" x={clamp(x, 14, width)} y={height + 16} text-anchor="middle">
-          {text}
+      {ticks.map(tick => (
+        <text key={tick.x} class="axis-text" x={tickX(tick, width)} y={height + 16} text-anchor="middle">
+          {tick.text}
         </text>
       ))}
     </>

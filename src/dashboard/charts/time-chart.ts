@@ -1,3 +1,5 @@
+import { clamp } from './scale.js'
+
 /** The pixels of a chart over time and the ranges they stand for. */
 export interface TimeFrame {
   readonly width: number
@@ -97,6 +99,15 @@ const two = (value: number): string => String(value).padStart(2, '0')
 export interface TimeTick {
   readonly x: number
   readonly text: string
+}
+
+const LETTER_PIXELS = 6.4
+/** The space of a chart beside its last value. */
+const RIGHT_PIXELS = 14
+
+/** Where the label of a time is centred, so that the last one is not cut off. */
+export function tickX({ x, text }: TimeTick, width: number): number {
+  return clamp(x, 14, Math.min(width, width + RIGHT_PIXELS - (text.length * LETTER_PIXELS) / 2))
 }
 
 /** Round local times: `14:05`, or the date at midnight and for daily steps. */

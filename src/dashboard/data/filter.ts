@@ -32,6 +32,7 @@ export function jobTokens(
     { name: 'tenant', hint: 'Tenant' },
     { name: 'retried', hint: 'More than one attempt', values: ['true', 'false'] },
     { name: 'acknowledged', hint: 'Dead, and acknowledged by an operator', values: ['true', 'false'] },
+    { name: 'internal', hint: 'Made by Chronos, such as webhook deliveries', values: ['true', 'false'] },
     { name: 'after', hint: 'Created after a time, such as 2026-11-16T08:00:00Z' },
     { name: 'before', hint: 'Created before a time' },
   ]

@@ -1,3 +1,4 @@
+import { shownUrl } from '../../core/http/shown-url.js'
 import { formatMs } from '../../core/values/duration.js'
 import { countText as count } from '../../core/values/number.js'
 import { stored } from './stored.js'
@@ -93,5 +94,5 @@ export const shortId = (id: string): string => (id.length > 16 ? `…${id.slice(
 export function jobTitle(name: string, payload: unknown): string {
   const { method, url, body } = (payload ?? {}) as Readonly<Record<string, unknown>>
   if (name !== 'http' || typeof url !== 'string') return name
-  return `${typeof method === 'string' ? method.toUpperCase() : body === undefined ? 'GET' : 'POST'} ${url}`
+  return `${typeof method === 'string' ? method.toUpperCase() : body === undefined ? 'GET' : 'POST'} ${shownUrl(url)}`
 }

@@ -8,6 +8,7 @@ import { present } from '../../core/values/present.js'
 import { about, type Infer, integer, named, number } from '../../core/values/schema.js'
 import { listOf, view } from '../../core/values/shape.js'
 import { timestamp } from '../../core/values/time.js'
+import { DELIVERIES } from '../../core/webhook/delivery.js'
 import type { Count, JobFilter, QueueRecord, Store } from '../../store/store.js'
 import { ALERT_TAG, countsOf, DEAD_MAX } from '../alerts/readings.js'
 import type { Environment } from '../client/environment.js'
@@ -60,6 +61,7 @@ export const fleetStats = named(
         view({ ...phaseCounts.required, succeeded: count, cancelled: count }),
         'Jobs by phase, up to 10,000 of each.',
       ),
+      runningDeliveries: about(count, 'Webhook deliveries among the running jobs; they use no slot of a worker.'),
       since: about(timestamp, 'The start of the period of the next five fields.'),
       totalRetries: about(integer(), 'Runs with attempt > 1.'),
       successfulRetries: about(integer(), 'Runs with attempt > 1 that succeeded.'),
@@ -101,8 +103,9 @@ export async function readStats(env: Environment): Promise<FleetStats> {
     max: RECORDS_MAX,
   })
   const queues = await store.queues()
-  const [jobs, totals, retryRate, backlog, workers, unhandled] = await Promise.all([
+  const [jobs, runningDeliveries, totals, retryRate, backlog, workers, unhandled] = await Promise.all([
     readPhases(store, queues),
+    store.count({ state: 'running', queue: DELIVERIES }, COUNT_CAP),
     readTotals(store, now),
     readRetryRate(store, now),
     readBacklog(store, queues, now),
@@ -112,6 +115,7 @@ export async function readStats(env: Environment): Promise<FleetStats> {
   return {
     at: timeText(now),
     jobs,
+    runningDeliveries,
     ...totals,
     ...present({ retryRate }),
     ...backlog,

@@ -1,5 +1,6 @@
 import { isSecretHeader } from '../../core/http/headers.js'
 import type { HttpCall } from '../../core/http/request.js'
+import { shownUrl } from '../../core/http/shown-url.js'
 import { present } from '../../core/values/present.js'
 import { cleanText } from '../../core/values/text.js'
 import type { JobContext } from '../client/definition.js'
@@ -45,7 +46,7 @@ export function responseOf(answer: EgressAnswer, call: HttpCall): Response {
   for (const name of HEADERS_KEPT) {
     const value = answer.headers[name]
     if (value === undefined) continue
-    headers[name] = cleanText(name === 'location' ? withoutQuery(hide(value)) : hide(value), HEADER_KEPT_BYTES)
+    headers[name] = cleanText(name === 'location' ? shownUrl(hide(value)) : hide(value), HEADER_KEPT_BYTES)
   }
   const text = call.captureBody ? textOf(answer.body, headers['content-encoding']) : undefined
   return {
@@ -91,8 +92,6 @@ function textOf(body: Uint8Array, encoding: string | undefined): string | undefi
     return undefined
   }
 }
-
-const withoutQuery = (url: string): string => url.replace(/[?#].*$/s, '?…').replace(/\/\/[^/@]*@/, '//')
 
 const SECRET_LENGTH_MIN = 6
 const HIDDEN = '[hidden]'

@@ -1,6 +1,12 @@
 import { AUDIT_LOG, type AuditLogEntry, auditIdPrefix } from '../../core/audit/entry.js'
 import type { FleetEvent } from '../../core/incident/event.js'
-import { type ErrorFacts, type IncidentFacts, type IncidentReport, incidentOf } from '../../core/incident/report.js'
+import {
+  type ErrorFacts,
+  groupsNamed,
+  type IncidentFacts,
+  type IncidentReport,
+  incidentOf,
+} from '../../core/incident/report.js'
 import { timeText } from '../../core/job/view.js'
 import type { Redrive } from '../../core/redrive/redrive.js'
 import { DAY_MS, HOUR_MS } from '../../core/values/duration.js'
@@ -72,7 +78,11 @@ export async function readIncident(
     readRedrives(env, range, tenantId),
     withActions ? readActions(store, range, tenantId) : undefined,
   ])
-  const { outcomes, isWhole } = await readOutcomes(store, range, tenantId, failures.failed)
+  const named = groupsNamed({ redrives: redrives.data, ...present({ actions: actions?.data }) })
+  const [{ outcomes, isWhole }, titles] = await Promise.all([
+    readOutcomes(store, range, tenantId, failures.failed),
+    readTitles(store, named.slice(0, ERRORS_MAX)),
+  ])
   return incidentOf({
     from: range.from,
     to: range.to,
@@ -81,6 +91,7 @@ export async function readIncident(
     errors: failures.data,
     events: events.data,
     redrives: redrives.data,
+    titles,
     complete: isWhole && [failures, events, redrives, actions].every(part => part?.isWhole ?? true),
   })
 }
@@ -142,12 +153,8 @@ async function readErrors(
       .slice(0, ERRORS_MAX)
       .map(async ({ tenants, byTenant: _, by, points, ...error }): Promise<ErrorFacts> => {
         const { fingerprint } = error
-        const groups = (
-          await store.records(ERROR_GROUP, { from: fingerprint, to: `${fingerprint}A`, limit: RECORDS_MAX })
-        ).flatMap(bodyOf<ErrorGroup>)
-        const seen = groups.filter(
-          group => group.fingerprint === fingerprint && (tenantId === undefined || group.tenantId === tenantId),
-        )
+        const groups = await groupsOf(store, fingerprint, RECORDS_MAX)
+        const seen = groups.filter(group => tenantId === undefined || group.tenantId === tenantId)
         return {
           ...error,
           before: earlier.get(fingerprint) ?? 0,
@@ -164,6 +171,17 @@ async function readErrors(
   const failed = inside.errors.reduce((sum, { failures }) => sum + failures, 0)
   const isWhole = inside.isWhole && before.isWhole && inside.errors.length <= ERRORS_MAX
   return { data, failed, isWhole }
+}
+
+/** An error group has a record for each tenant. */
+async function groupsOf(store: Store, fingerprint: string, limit: number): Promise<readonly ErrorGroup[]> {
+  const records = await store.records(ERROR_GROUP, { from: fingerprint, to: `${fingerprint}A`, limit })
+  return records.flatMap(bodyOf<ErrorGroup>).filter(group => group.fingerprint === fingerprint)
+}
+
+async function readTitles(store: Store, fingerprints: readonly string[]): Promise<ReadonlyMap<string, string>> {
+  const found = await Promise.all(fingerprints.map(fingerprint => groupsOf(store, fingerprint, 1)))
+  return new Map(found.flat().map(({ fingerprint, title }) => [fingerprint, title]))
 }
 
 /** Alerts and workers belong to the fleet, so a tenant sees only its own circuits. */

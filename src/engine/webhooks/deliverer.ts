@@ -1,3 +1,4 @@
+import { shownUrl } from '../../core/http/shown-url.js'
 import { timeText } from '../../core/job/view.js'
 import { present } from '../../core/values/present.js'
 import { DELIVERIES } from '../../core/webhook/delivery.js'
@@ -187,7 +188,7 @@ function factsOf(endpoint: Endpoint) {
   const { id: endpointId, url, disabledReason, failingSince } = endpoint
   return present({
     endpointId,
-    url,
+    url: shownUrl(url),
     reason: disabledReason ?? ('by-hand' as const),
     ...tenantOf(endpoint),
     failingSince: timeText(failingSince),

@@ -39,6 +39,13 @@ describe('webhooks', () => {
     expect(stderr).toBe('1 webhook endpoint\n')
   })
 
+  it('are listed without the values of their query, which may be tokens', async () => {
+    await webhooks('create', 'https://example.com/hook?token=s3cret&team=7', '--event', 'job.dead')
+    const { stdout } = await webhooks('list')
+    expect(stdout).toContain('https://example.com/hook?token=…&team=…')
+    expect(stdout).not.toContain('s3cret')
+  })
+
   it('are limited, when they are created and later', async () => {
     const { id } = await create('--concurrency', '3', '--rate', '600/m')
     const limit = async (...flags: string[]) => (await webhooks('limit', id, ...flags)).stdout

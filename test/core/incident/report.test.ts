@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { FleetEvent } from '../../../src/core/incident/event.js'
-import { type ErrorFacts, type IncidentFacts, incidentOf } from '../../../src/core/incident/report.js'
+import { type ErrorFacts, groupsNamed, type IncidentFacts, incidentOf } from '../../../src/core/incident/report.js'
 import type { Redrive } from '../../../src/core/redrive/redrive.js'
 
 const FROM = Date.parse('2026-11-18T02:00:00Z')
@@ -93,7 +93,7 @@ describe('an incident report', () => {
       '02:10 critical alert dead-letters fired: 17 unacknowledged dead letters in queue payments',
       '02:34 circuit of stripe closed after 30m',
       '02:39 ann redrove 17 dead letters',
-      '02:40 redrive of 17 jobs started (error group f1)',
+      '02:40 redrive of 17 jobs started (error "connect ECONNRESET <ip>")',
       '02:45 redrive of 17 jobs was finished',
       '02:50 alert dead-letters was resolved after 40m',
     ])
@@ -147,6 +147,29 @@ describe('an incident report', () => {
   it('says why a redrive was stopped, and leaves out what is outside the range', () => {
     const stopped = redrive({ state: 'stopped', createdAt: at(-5), finishedAt: at(5), why: '4 of 10 failed again' })
     expect(textsOf({ redrives: [stopped] })).toEqual(['02:05 redrive of 17 jobs was stopped: 4 of 10 failed again'])
+  })
+
+  it('names the error groups of redrives and changes by their text, if it is known', () => {
+    const change = { id: 'e1', at: new Date(at(1)).toISOString(), actor: 'ann', role: 'admin', action: 'POST /dead' }
+    const redrives = [
+      redrive({ filter: { fingerprint: 'f2', queue: 'mail' } }),
+      redrive({ filter: { fingerprint: 'f3' } }),
+    ]
+    const actions = [
+      { ...change, summary: 'discarded 2 dead letters (error group f2, queue mail)' },
+      { ...change, summary: 'assigned error group f4 to ben' },
+    ]
+    expect(groupsNamed({ redrives, actions })).toEqual(['f2', 'f3', 'f4'])
+    const titles = new Map([
+      ['f2', 'no such mailbox'],
+      ['f4', 'card declined'],
+    ])
+    expect(textsOf({ redrives, actions, titles })).toEqual([
+      '02:01 ann discarded 2 dead letters (error "no such mailbox", queue mail)',
+      '02:01 ann assigned error "card declined" to ben',
+      '02:40 redrive of 17 jobs started (error "no such mailbox", queue mail)',
+      '02:40 redrive of 17 jobs started (error group f3)',
+    ])
   })
 
   it('says if operators are left out', () => {

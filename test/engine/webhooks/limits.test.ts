@@ -61,6 +61,8 @@ describe.each(LIMITED_STORES)('limits of webhook endpoints on %s', (_, open) => 
     await finish(t, 40)
     await box.got(3)
     expect([box.heard.length, await running(t), most()]).toEqual([3, 3, 3])
+    // They use no slot, so statistics have them apart.
+    expect((await t.chronos.stats()).runningDeliveries).toEqual({ value: 3, relation: 'exact' })
     box.answer = () => 200
     await t.advance('15s', HUNG)
     await t.drain()

@@ -1,4 +1,5 @@
-import { checkRuleName, type RuleSettings, type RuleView } from '../../../core/alert/settings.js'
+import type { RuleSettings } from '../../../core/alert/form.js'
+import { checkRuleName, type RuleView } from '../../../core/alert/settings.js'
 import type { Duration } from '../../../core/values/duration.js'
 import { withBackend } from '../../backend/backend.js'
 import type { BackendOptions } from '../../backend/store-address.js'

@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises'
+import { shownUrl } from '../../../core/http/shown-url.js'
 import type { JobView } from '../../../core/job/view.js'
 import { present } from '../../../core/values/present.js'
 import type { Rate } from '../../../core/values/rate.js'
@@ -16,7 +17,7 @@ import { readPolicy } from '../enqueue/payload.js'
 const WEBHOOK_FIELDS: readonly Field<EndpointView>[] = [
   { title: 'Id', cell: ({ id }) => id },
   { title: 'State', cell: stateCell },
-  { title: 'URL', wraps: true, cell: ({ url }) => oneLine(url) },
+  { title: 'URL', wraps: true, cell: ({ url }) => oneLine(shownUrl(url)) },
   { title: 'Events', wraps: true, cell: ({ events }) => events.join(', ') },
   { title: 'Only', wraps: true, cell: webhook => onlyWords(webhook) || NONE },
 ]

@@ -1,5 +1,6 @@
 import { type Signal, useSignal } from '@preact/signals'
-import { type RuleSettings, type RuleView, ruleSettings } from '../../../core/alert/settings.js'
+import { type RuleSettings, ruleForm } from '../../../core/alert/form.js'
+import type { RuleView } from '../../../core/alert/settings.js'
 import { type Duration, parseDuration } from '../../../core/values/duration.js'
 import { present } from '../../../core/values/present.js'
 import { act } from '../../data/actions.js'
@@ -126,7 +127,7 @@ function RuleEditor({ rule, after, onClose }: RuleEditorProps) {
   const { fire, clear, critical } = draft
   const shares = unit === 'share' ? present({ fire: share(fire), clear: share(clear), critical: share(critical) }) : {}
   const percent = unit === 'share' ? ({ hint: 'percent', kind: 'text' } as const) : {}
-  const form = formOf(ruleSettings(name), draft, shares)
+  const form = formOf(ruleForm(rule), draft, shares)
   const isClear = !isAbove(form.body.clear, form.body.fire)
   const wrong = isClear ? form.wrong : { ...form.wrong, clear: 'Must not exceed the firing threshold' }
   const save = (settings: RuleSettings | null, done: string): Promise<unknown> =>

@@ -1,7 +1,9 @@
 import type { Labels } from '../../../core/alert/alert.js'
+import { silenceForm } from '../../../core/alert/form.js'
 import type { RuleName } from '../../../core/alert/rules.js'
-import { type SilenceView, silenceInput } from '../../../core/alert/silence.js'
+import type { SilenceView } from '../../../core/alert/silence.js'
 import { present } from '../../../core/values/present.js'
+import { oneOf } from '../../../core/values/schema.js'
 import { act } from '../../data/actions.js'
 import * as api from '../../data/api.js'
 import { now } from '../../data/clock.js'
@@ -111,10 +113,10 @@ export function SilenceEditor({ start, after, onClose }: SilenceEditorProps) {
     comment: '',
   })
   const rules = useQuery('alert rules', api.alerts.rules, { topics: ['alerts'] })
-  const names = rules.data?.data.map(({ name }) => name) ?? [start.rule ?? '']
+  const names = rules.data?.data.map(({ name }) => name) ?? (start.rule === undefined ? [] : [start.rule])
   const labels = labelsOf(draft.labels.value)
   const isAll = draft.rule.value === '' && labels !== undefined && Object.keys(labels).length === 0
-  const form = formOf(silenceInput, draft, present({ labels }))
+  const form = formOf(silenceForm(oneOf(names)), draft, present({ labels }))
   const wrong = labels ? form.wrong : { ...form.wrong, labels: 'Use label=value, separated by commas' }
   return (
     <Editor
@@ -140,7 +142,7 @@ export function SilenceEditor({ start, after, onClose }: SilenceEditorProps) {
         {...form}
         wrong={wrong}
         fields={[
-          { name: 'rule', options: [{ value: '', text: 'All rules' }, ...names.filter(name => name !== '')] },
+          { name: 'rule', options: [{ value: '', text: 'All rules' }, ...names] },
           { name: 'labels', kind: 'code' },
         ]}
       />

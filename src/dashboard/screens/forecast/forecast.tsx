@@ -33,7 +33,11 @@ export function ForecastPanel({ of, dependency }: ForecastPanelProps) {
   )
   if (places.length === 0) return null
   return (
-    <Panel title="Forecast" note="if every run fails from now on" stale={problem !== undefined}>
+    <Panel
+      title="Forecast"
+      note="if every run fails from now on; without jobs that have not run yet"
+      stale={problem !== undefined}
+    >
       <div class="stack">
         {dependency === undefined && <Sentences forecast={data} />}
         <Table label="Forecast by queue" columns={columns(refetch)} rows={places} rowKey={rowKey} />

@@ -77,7 +77,7 @@ interface NumbersProps {
 }
 
 function Numbers({ stats, series, stale }: NumbersProps) {
-  const { jobs, deadLetters, oldestDueAgeMs, workers } = stats
+  const { jobs, runningDeliveries, deadLetters, oldestDueAgeMs, workers } = stats
   const sum = (...what: Parameters<typeof sumOf>[1][]): number => (series ? sumOf(series.points, ...what) : 0)
   const [succeeded, dead, runs] = [sum('firstTry', 'retried'), sum('dead'), sum('runs')]
   const ended = succeeded + dead
@@ -88,14 +88,15 @@ function Numbers({ stats, series, stale }: NumbersProps) {
       <Tile label="Queued" value={count(jobs.queued)} note={waits} href={href('/jobs', { state: 'queued' })} />
       <Tile
         label="Running"
-        value={count(jobs.running)}
-        note={
+        value={count({ ...jobs.running, value: Math.max(0, jobs.running.value - runningDeliveries.value) })}
+        note={[
           workers.concurrency === 0
             ? 'no workers'
-            : `${count(workers.running)} of ${plural(workers.concurrency, 'slot')} busy`
-        }
-        href={href('/jobs', { state: 'running' })}
-        tip="Webhook deliveries run too; they need no slot of a worker"
+            : `${count(workers.running)} of ${plural(workers.concurrency, 'slot')} busy`,
+          ...(runningDeliveries.value === 0 ? [] : [plural(runningDeliveries, 'delivery', 'deliveries')]),
+        ].join(' · ')}
+        href={href('/jobs', { state: 'running', internal: 'false' })}
+        tip="Webhook deliveries are counted apart, because they need no slot of a worker"
       />
       <Tile
         label="Retrying"

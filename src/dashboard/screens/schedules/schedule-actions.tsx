@@ -38,7 +38,7 @@ function deleteSchedule({ id, fired }: Pick<ScheduleView, 'id' | 'fired'>, after
   return act({
     confirm: {
       title: `Delete schedule ${id}?`,
-      effect: `The schedule creates no more jobs, and its counts are removed. Its ${fired} existing jobs stay. This can’t be undone.`,
+      effect: `The schedule creates no more jobs, and its counts are removed. Its ${plural(fired, 'existing job')} ${fired === 1 ? 'stays' : 'stay'}. This can’t be undone.`,
       verb: 'Delete schedule',
       tone: 'danger',
     },

@@ -1,4 +1,5 @@
 import { useSignal } from '@preact/signals'
+import { shownUrl } from '../../../core/http/shown-url.js'
 import type { EndpointView } from '../../../core/webhook/webhook.js'
 import { act } from '../../data/actions.js'
 import * as api from '../../data/api.js'
@@ -35,7 +36,7 @@ function disableWebhook({ id, url }: EndpointView, after: () => void): Promise<u
   return act({
     confirm: {
       title: 'Disable this webhook?',
-      effect: `Pending deliveries to ${url} end as endpoint-disabled. Events are not stored for it while it is disabled.`,
+      effect: `Pending deliveries to ${shownUrl(url)} end as endpoint-disabled. Events are not stored for it while it is disabled.`,
       verb: 'Disable webhook',
       tone: 'danger',
     },
@@ -50,7 +51,7 @@ function deleteWebhook({ id, url }: EndpointView, after: () => void): Promise<un
   return act({
     confirm: {
       title: 'Delete this webhook?',
-      effect: `${url} gets no more deliveries, and its secrets are removed. Pending deliveries end as endpoint-disabled. This can’t be undone.`,
+      effect: `${shownUrl(url)} gets no more deliveries, and its secrets are removed. Pending deliveries end as endpoint-disabled. This can’t be undone.`,
       verb: 'Delete webhook',
       tone: 'danger',
     },
@@ -79,7 +80,7 @@ export function WebhookActions({ webhook, after, isOnPage = false }: WebhookActi
   return (
     <>
       <Place
-        label={`Actions for ${webhook.url}`}
+        label={`Actions for ${shownUrl(webhook.url)}`}
         actions={[
           !isEnabled && {
             text: 'Enable',
@@ -123,7 +124,7 @@ function rotate({ id, url }: EndpointView, after: () => void) {
   return act({
     confirm: {
       title: 'Rotate the secret?',
-      effect: `The new secret is shown once. Deliveries to ${url} are signed with both secrets for a day, so that the receiver can switch.`,
+      effect: `The new secret is shown once. Deliveries to ${shownUrl(url)} are signed with both secrets for a day, so that the receiver can switch.`,
       verb: 'Rotate secret',
     },
     run: () => api.webhooks.rotateSecret(id),

@@ -1,4 +1,5 @@
 import { useSignal } from '@preact/signals'
+import { shownUrl } from '../../../core/http/shown-url.js'
 import { recoverOptions } from '../../../core/redrive/redrive.js'
 import type { EndpointView } from '../../../core/webhook/webhook.js'
 import { act } from '../../data/actions.js'
@@ -44,8 +45,8 @@ export function RecoverDialog({ webhook, onClose }: { readonly webhook: Endpoint
       }
     >
       <p>
-        Failed deliveries to <span class="mono">{url}</span> are sent again by a redrive that you can slow down, pause
-        or abort. The receiver recognizes duplicates by their <code>webhook-id</code>.
+        Failed deliveries to <span class="mono">{shownUrl(url)}</span> are sent again by a redrive that you can slow
+        down, pause or abort. The receiver recognizes duplicates by their <code>webhook-id</code>.
       </p>
       <TypedField {...form} name="since" />
       <div class="row wrap">

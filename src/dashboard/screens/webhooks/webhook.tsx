@@ -1,3 +1,4 @@
+import { shownUrl } from '../../../core/http/shown-url.js'
 import { limitWords } from '../../../core/partition/words.js'
 import { mergePolicies } from '../../../core/policy/policy.js'
 import { PRESETS } from '../../../core/policy/presets.js'
@@ -58,7 +59,7 @@ function Found({ webhook, after }: { readonly webhook: EndpointView; readonly af
         up={{ href: href('/webhooks'), text: 'Webhooks' }}
         title={
           <>
-            <span class="webhook-title">{url}</span>
+            <span class="webhook-title">{shownUrl(url)}</span>
             <WebhookBadge webhook={webhook} />
           </>
         }

@@ -1,4 +1,5 @@
 import { useSignal } from '@preact/signals'
+import { shownUrl } from '../../../core/http/shown-url.js'
 import type { EndpointView } from '../../../core/webhook/webhook.js'
 import { RunStrip } from '../../charts/run-strip.js'
 import * as api from '../../data/api.js'
@@ -96,7 +97,7 @@ function Where({ webhook }: { readonly webhook: EndpointView }) {
   const narrowed = [...queues.map(queue => `queue ${queue}`), ...names]
   return (
     <span class="webhook-where">
-      <Link to={pageOf('webhooks', id)} look="strong clip" text={url.replace(/^https:\/\//, '')} />
+      <Link to={pageOf('webhooks', id)} look="strong clip" text={shownUrl(url).replace(/^https:\/\//, '')} />
       <span class="row wrap tight">
         <Tags names={events} max={EVENTS_SHOWN} wrap />
         {narrowed.length > 0 && <span class="muted">· only {narrowed.join(', ')}</span>}
@@ -148,7 +149,7 @@ function LastDeliveries({ webhook: { id, url } }: { readonly webhook: EndpointVi
       {runs.length === 0 ? (
         <span class="muted">none yet</span>
       ) : (
-        <RunStrip label={`Last deliveries to ${url}`} runs={runs} max={runs.length} />
+        <RunStrip label={`Last deliveries to ${shownUrl(url)}`} runs={runs} max={runs.length} />
       )}
     </span>
   )
