@@ -81,7 +81,7 @@ export async function readIncident(
   const named = groupsNamed({ redrives: redrives.data, ...present({ actions: actions?.data }) })
   const [{ outcomes, isWhole }, titles] = await Promise.all([
     readOutcomes(store, range, tenantId, failures.failed),
-    readTitles(store, named.slice(0, ERRORS_MAX)),
+    readTitles(store, named.slice(0, ERRORS_MAX), tenantId),
   ])
   return incidentOf({
     from: range.from,
@@ -179,9 +179,16 @@ async function groupsOf(store: Store, fingerprint: string, limit: number): Promi
   return records.flatMap(bodyOf<ErrorGroup>).filter(group => group.fingerprint === fingerprint)
 }
 
-async function readTitles(store: Store, fingerprints: readonly string[]): Promise<ReadonlyMap<string, string>> {
-  const found = await Promise.all(fingerprints.map(fingerprint => groupsOf(store, fingerprint, 1)))
-  return new Map(found.flat().map(({ fingerprint, title }) => [fingerprint, title]))
+/** A tenant may name any group in its redrive, and sees only what its own part of it is called. */
+async function readTitles(
+  store: Store,
+  fingerprints: readonly string[],
+  tenantId: string | undefined,
+): Promise<ReadonlyMap<string, string>> {
+  const most = tenantId === undefined ? 1 : RECORDS_MAX
+  const found = await Promise.all(fingerprints.map(fingerprint => groupsOf(store, fingerprint, most)))
+  const own = found.flat().filter(group => tenantId === undefined || group.tenantId === tenantId)
+  return new Map(own.map(({ fingerprint, title }) => [fingerprint, title]))
 }
 
 /** Alerts and workers belong to the fleet, so a tenant sees only its own circuits. */

@@ -134,6 +134,27 @@ describe.each(STORES)('the incident report on %s', (_, store) => {
     expect(all.errors).toMatchObject([{ failures: 4, deaths: 2, tenants: ['globex', 'acme'] }])
   })
 
+  it('names the error of a redrive as its own tenant knows it', async () => {
+    const odd = defineJob({
+      name: 'odd',
+      retry: fixed({ delay: '1s', maxRetries: 0, jitter: 'none' }),
+      async run(payload: { readonly secret: string }) {
+        throw new Error(`refused: ${payload.secret}`)
+      },
+    })
+    await using t = testChronos({ jobs: [odd], store, work })
+    for (const tenantId of ['acme', 'globex']) {
+      await t.enqueue(odd, { secret: `secret of ${tenantId}` }, { tenantId, fingerprint: 'refused' })
+    }
+    await t.advance('3h')
+    await t.chronos.dead.redrive({ fingerprint: 'refused', tenantId: 'globex' })
+    const at = t.now().getTime()
+    const range = { from: new Date(at - 60_000), to: new Date(at + 60_000) }
+    const { timeline } = await t.chronos.incident({ tenantId: 'globex', ...range })
+    const texts = timeline.filter(({ kind }) => kind === 'redrive').map(({ text }) => text)
+    expect(texts).toEqual([expect.stringContaining('secret of globex')])
+  })
+
   it('breaks an error down by tenant, queue, job name, worker and build', async () => {
     await using t = testChronos({ jobs: [mail], store, work: { queues: ['default', 'urgent'], build: 'v8' } })
     await t.enqueue(mail, { isBad: true }, { tenantId: 'acme' })
