@@ -14,7 +14,7 @@ export interface Look {
 export const LIGHT_WIDE: Look = { theme: 'light', width: 1440 }
 export const DARK_PHONE: Look = { theme: 'dark', width: 390 }
 
-/** Full-page screenshots are slow: only `npm run test:long` takes them, other runs capture the window. */
+/** Screenshots are for people, and no test compares them: only `npm run test:long` takes them. */
 const IS_LONG = process.env['CHRONOS_BROWSER'] === 'all'
 const ARTIFACTS = join(ROOT, 'test', 'browser', '.artifacts')
 const WCAG = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa']
@@ -151,9 +151,10 @@ export class Visitor implements AsyncDisposable {
   }
 
   async screenshot(name: string): Promise<void> {
+    if (!IS_LONG) return
     await mkdir(ARTIFACTS, { recursive: true })
     const { theme, width } = this.look
-    await this.page.screenshot({ path: join(ARTIFACTS, `${name}-${theme}-${width}.png`), fullPage: IS_LONG })
+    await this.page.screenshot({ path: join(ARTIFACTS, `${name}-${theme}-${width}.png`), fullPage: true })
   }
 
   /** The serious and critical findings of axe-core on this page, as text. */
