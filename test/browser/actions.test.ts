@@ -1,22 +1,13 @@
-import type { Browser, Page, Route } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Page, Route } from 'playwright-core'
+import { afterAll, describe, expect, it } from 'vitest'
 import { defineJob, fixed } from '../../src/index.js'
 import { startServer } from '../server/server.js'
 import { Line } from '../support/line.js'
 import { dropSchemas, freshSchema, openStore, postgresUrl } from '../support/postgres.js'
-import { launch, Visitor } from './browser.js'
+import { Visitor } from './browser.js'
 import { DASHBOARD, emptyWorld } from './world.js'
 
-let browser: Browser
-
-beforeAll(async () => {
-  browser = await launch()
-})
-
-afterAll(async () => {
-  await browser?.close()
-  await dropSchemas()
-})
+afterAll(dropSchemas)
 
 const TOKEN = 'a-token-of-the-configuration'
 const button = (page: Page, name: string | RegExp) =>
@@ -47,7 +38,7 @@ describe('an operator', () => {
   it('cancels a waiting job and undoes it', async () => {
     await using t = await emptyWorld()
     const { id } = await t.chronos.enqueue('mail', { to: 'ann' }, { delay: '1h' })
-    await using visitor = await Visitor.at(browser, t.url)
+    await using visitor = await Visitor.at(t.url)
     const { page } = visitor
     await visitor.open(`/jobs/${id}`)
     await choose(page, 'More actions', /^Cancel/)
@@ -73,7 +64,7 @@ describe('an operator', () => {
     t.chronos.work([mail], { signals: false })
     await died
     isDown = false
-    await using visitor = await Visitor.at(browser, t.url)
+    await using visitor = await Visitor.at(t.url)
     await visitor.open(`/jobs/${id}`)
     await button(visitor.page, 'Retry').click()
     await visitor.page.locator('main').getByText('Succeeded').first().waitFor()
@@ -101,7 +92,7 @@ describe('an operator', () => {
     t.chronos.work([charge], { signals: false })
     await died
     isDown = false
-    await using visitor = await Visitor.at(browser, t.url)
+    await using visitor = await Visitor.at(t.url)
     const { page } = visitor
     await visitor.open('/dead')
     await button(page, 'Redrive').first().click()
@@ -118,7 +109,7 @@ describe('an operator', () => {
   it('pauses and resumes a queue', async () => {
     await using t = await emptyWorld()
     await t.chronos.enqueue('mail', {}, { queue: 'mail' })
-    await using visitor = await Visitor.at(browser, t.url)
+    await using visitor = await Visitor.at(t.url)
     const { page } = visitor
     await visitor.open('/queues/mail')
     await button(page, 'Pause').click()
@@ -131,7 +122,7 @@ describe('an operator', () => {
   it('edits a schedule', async () => {
     await using t = await emptyWorld()
     await t.chronos.schedules.put('digest', { cron: '0 9 * * *', job: 'mail', payload: { to: 'all' } })
-    await using visitor = await Visitor.at(browser, t.url)
+    await using visitor = await Visitor.at(t.url)
     const { page } = visitor
     await visitor.open('/schedules/digest/edit')
     await page.getByLabel('Cron', { exact: true }).fill('30 7 * * *')
@@ -146,7 +137,7 @@ describe('an operator', () => {
     await using t = await emptyWorld({ maintenance: false })
     await t.chronos.schedules.put('digest', { cron: '0 0 1 1 *', job: 'mail' })
     const { id } = await t.chronos.schedules.run('digest')
-    await using visitor = await Visitor.at(browser, t.url)
+    await using visitor = await Visitor.at(t.url)
     const { page } = visitor
     await visitor.open('/schedules/digest')
     await choose(page, 'Actions for digest', /^Cancel/)
@@ -160,7 +151,7 @@ describe('an operator', () => {
 
   it('changes a policy in the simulator and gets another result and URL', async () => {
     await using t = await emptyWorld()
-    await using visitor = await Visitor.at(browser, t.url)
+    await using visitor = await Visitor.at(t.url)
     const { page } = visitor
     await visitor.open('/policies')
     const headline = page.getByText(/outage survived/i).first()
@@ -174,7 +165,7 @@ describe('an operator', () => {
 
   it('adds limits in the simulator, which then lets jobs wait instead of dying', async () => {
     await using t = await emptyWorld()
-    await using visitor = await Visitor.at(browser, t.url)
+    await using visitor = await Visitor.at(t.url)
     const { page } = visitor
     await visitor.open('/policies?policy=standard&retries=0&jobs=100&within=0s&outage=0s&capacity=10')
     const figure = (name: string) => page.getByLabel('Results').locator('div', { hasText: name }).locator('dd').first()
@@ -193,7 +184,7 @@ describe('an operator', () => {
 
   it('shows what is wrong with a new job beside its fields, in the words of the API', async () => {
     await using t = await emptyWorld()
-    await using visitor = await Visitor.at(browser, t.url)
+    await using visitor = await Visitor.at(t.url)
     const { page } = visitor
     await visitor.open('/jobs')
     await page.keyboard.press('c')
@@ -216,7 +207,7 @@ describe('an operator', () => {
 
   it('creates a job and opens it', async () => {
     await using t = await emptyWorld()
-    await using visitor = await Visitor.at(browser, t.url)
+    await using visitor = await Visitor.at(t.url)
     const { page } = visitor
     await visitor.open('/jobs')
     await page.keyboard.press('c')
@@ -239,7 +230,7 @@ describe('an operator', () => {
       { queue: 'mail', delay: '1h' },
     )
     await t.chronos.enqueue('other', {}, { delay: '1h' })
-    await using visitor = await Visitor.at(browser, t.url)
+    await using visitor = await Visitor.at(t.url)
     const { page } = visitor
     await visitor.open('/jobs?queue=mail')
     await page.getByRole('checkbox', { name: /all/i }).first().check()
@@ -259,7 +250,7 @@ describe('an operator', () => {
     await using t = await emptyWorld()
     await t.chronos.enqueue('mail', {}, { queue: 'mail', tags: ['vip'] })
     await t.chronos.enqueue('report', {}, { queue: 'reports' })
-    await using visitor = await Visitor.at(browser, t.url)
+    await using visitor = await Visitor.at(t.url)
     const { page } = visitor
     await visitor.open('/jobs')
     await page.getByRole('combobox').or(page.getByLabel('Filter jobs')).first().fill('queue:reports')
@@ -274,7 +265,7 @@ describe('an operator', () => {
   it('shows new jobs in the list on request', async () => {
     await using t = await emptyWorld()
     await t.chronos.enqueue('first', {})
-    await using visitor = await Visitor.at(browser, t.url)
+    await using visitor = await Visitor.at(t.url)
     const { page } = visitor
     await visitor.open('/jobs')
     await t.chronos.enqueue('second', {})
@@ -287,7 +278,7 @@ describe('an operator', () => {
     await using t = await emptyWorld({ token: TOKEN })
     const { token } = await t.server.tokens.create({ name: 'night watch', role: 'viewer' })
     const { id } = await t.chronos.enqueue('mail', {}, { delay: '1h' })
-    await using visitor = await Visitor.at(browser, t.url)
+    await using visitor = await Visitor.at(t.url)
     const { page } = visitor
     await page.goto('jobs')
     await page.getByLabel('Access token').fill('wrong-token')
@@ -309,7 +300,7 @@ describe('an operator', () => {
     const store = await openStore({ schema: freshSchema(), url: line.url(url) })
     await using t = await startServer({ dashboard: DASHBOARD, chronos: { store } })
     await t.chronos.enqueue('mail', {})
-    await using visitor = await Visitor.at(browser, t.url)
+    await using visitor = await Visitor.at(t.url)
     await t.api('GET', '/session')
     line.goDown()
     await visitor.page.goto('jobs')
@@ -323,7 +314,7 @@ describe('an operator', () => {
   it('hears from the page that it is busy, until the last answer is drawn', async () => {
     await using t = await emptyWorld()
     await t.chronos.enqueue('mail', {})
-    await using visitor = await Visitor.at(browser, t.url)
+    await using visitor = await Visitor.at(t.url)
     const { page } = visitor
     await visitor.open('/schedules')
     expect(await page.locator('main').getAttribute('aria-busy')).toBe('false')
@@ -339,7 +330,7 @@ describe('an operator', () => {
 
   it('opens the list of shortcuts and uses one', async () => {
     await using t = await emptyWorld()
-    await using visitor = await Visitor.at(browser, t.url)
+    await using visitor = await Visitor.at(t.url)
     const { page } = visitor
     await visitor.open('/jobs')
     await page.keyboard.press('?')

@@ -1,7 +1,7 @@
 import { mkdir, readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
-import chromium from '@sparticuz/chromium'
+import packed from '@sparticuz/chromium'
 import { type Browser, type BrowserContext, chromium as driver, type Page, type Request } from 'playwright-core'
 import { ROOT } from '../support/tree.js'
 
@@ -14,24 +14,43 @@ export interface Look {
 export const LIGHT_WIDE: Look = { theme: 'light', width: 1440 }
 export const DARK_PHONE: Look = { theme: 'dark', width: 390 }
 
-/** Full-page screenshots are slow: only `npm run test:long` takes them, other runs capture the window. */
+/** Screenshots are for people, and no test compares them: only `npm run test:long` takes them. */
 const IS_LONG = process.env['CHRONOS_BROWSER'] === 'all'
 const ARTIFACTS = join(ROOT, 'test', 'browser', '.artifacts')
 const WCAG = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa']
 const HEIGHTS = { 1440: 900, 390: 844 } as const
 
-/** With `--single-process` the browser would exit when the first page is closed. */
-const UNWANTED = /^--(single-process|in-process-gpu|ignore-gpu-blocklist|use-gl|use-angle|enable-unsafe-swiftshader)\b/
+/**
+ * With `--single-process` the browser would exit when the first page is closed. With `--no-zygote` each page would load the
+ * program of the browser again.
+ */
+const UNWANTED =
+  /^--(single-process|no-zygote|in-process-gpu|ignore-gpu-blocklist|use-gl|use-angle|enable-unsafe-swiftshader)\b/
 
 /** Without a graphics card, the emulated one is three times slower than software rendering. */
 const PLAIN = ['--disable-gpu']
 
+let running: Promise<Browser> | undefined
+
+/**
+ * The browser of this process. All of its files share it, because each visitor has a context of its own; the driver ends
+ * it with the process.
+ */
+export function chromium(): Promise<Browser> {
+  running ??= launch().then(browser =>
+    browser.once('disconnected', () => {
+      running = undefined
+    }),
+  )
+  return running
+}
+
 /** The Chromium of `@sparticuz/chromium`, or the one that `CHRONOS_TEST_CHROMIUM` names. */
-export async function launch(): Promise<Browser> {
+async function launch(): Promise<Browser> {
   const own = process.env['CHRONOS_TEST_CHROMIUM']
   return driver.launch({
-    executablePath: own ?? (await chromium.executablePath()),
-    args: [...(own === undefined ? chromium.args.filter(flag => !UNWANTED.test(flag)) : ['--no-sandbox']), ...PLAIN],
+    executablePath: own ?? (await packed.executablePath()),
+    args: [...(own === undefined ? packed.args.filter(flag => !UNWANTED.test(flag)) : ['--no-sandbox']), ...PLAIN],
     headless: true,
   })
 }
@@ -73,7 +92,8 @@ export class Visitor implements AsyncDisposable {
     if (this.#asked.size === 0) this.#whenAnswered?.()
   }
 
-  static async at(browser: Browser, url: string, look: Look = LIGHT_WIDE): Promise<Visitor> {
+  static async at(url: string, look: Look = LIGHT_WIDE): Promise<Visitor> {
+    const browser = await chromium()
     const context = await browser.newContext({
       baseURL: url,
       viewport: { width: look.width, height: HEIGHTS[look.width] },
@@ -131,9 +151,10 @@ export class Visitor implements AsyncDisposable {
   }
 
   async screenshot(name: string): Promise<void> {
+    if (!IS_LONG) return
     await mkdir(ARTIFACTS, { recursive: true })
     const { theme, width } = this.look
-    await this.page.screenshot({ path: join(ARTIFACTS, `${name}-${theme}-${width}.png`), fullPage: IS_LONG })
+    await this.page.screenshot({ path: join(ARTIFACTS, `${name}-${theme}-${width}.png`), fullPage: true })
   }
 
   /** The serious and critical findings of axe-core on this page, as text. */

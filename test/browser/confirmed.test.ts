@@ -10,7 +10,7 @@ import { emptyWorld } from './world.js'
 
 // What an operator confirms is what happens: the count, the scope over tenants, and the entry in the audit log.
 
-const { t, browser, visitor, page } = await visit(() => emptyWorld({ maintenance: false }))
+const { t, visitor, page } = await visit(() => emptyWorld({ maintenance: false }))
 
 const groupOf = async (message: string): Promise<ErrorGroupView> =>
   (await t.chronos.dead.groups({ limit: 100 })).data.find(({ title }) => title.includes(message))!
@@ -259,7 +259,7 @@ it('the token of a tenant sees its own part of an error of several tenants', asy
   await deadJobs(t, 2, { queue: 'parts' }, 'parts of an error')
   await deadJobs(t, 3, { queue: 'parts', tenantId: 'acme' }, 'parts of an error')
   const { token } = await t.server.tokens.create({ name: 'acme', role: 'operator', tenantId: 'acme' })
-  await using acme = await Visitor.at(browser, t.url)
+  await using acme = await Visitor.at(t.url)
   await acme.signIn(token)
   await acme.open('/dead')
   const row = acme.page.locator('.dead-group', { hasText: 'parts of an error' })

@@ -1,11 +1,9 @@
-import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { defineJob, fixed } from '../../src/index.js'
 import type { TestServer } from '../server/server.js'
-import { DARK_PHONE, LIGHT_WIDE, launch, Visitor } from './browser.js'
+import { DARK_PHONE, LIGHT_WIDE, Visitor } from './browser.js'
 import { emptyWorld } from './world.js'
 
-let browser: Browser
 let t: TestServer
 let fingerprint: string
 
@@ -23,7 +21,6 @@ const pay = defineJob({
 const mail = defineJob({ name: 'mail', queue: 'mail', retry, run: fails })
 
 beforeAll(async () => {
-  browser = await launch()
   t = await emptyWorld({ maintenance: false })
   const { chronos } = t
   let left = 5
@@ -39,12 +36,11 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await t?.[Symbol.asyncDispose]()
-  await browser?.close()
 })
 
 describe('the forecast', () => {
   it.each([LIGHT_WIDE, DARK_PHONE])('names the deaths on four screens, $theme at $width', async look => {
-    await using visitor = await Visitor.at(browser, t.url, look)
+    await using visitor = await Visitor.at(t.url, look)
     const { page } = visitor
     const panel = page.locator('.panel', { has: page.getByRole('heading', { name: 'Forecast' }) })
     for (const [path, jobs] of [
@@ -66,7 +62,7 @@ describe('the forecast', () => {
   })
 
   it('holds the jobs of a circuit and of a queue after a confirmation', async () => {
-    await using visitor = await Visitor.at(browser, t.url)
+    await using visitor = await Visitor.at(t.url)
     const { page } = visitor
     const panel = page.locator('.panel', { has: page.getByRole('heading', { name: 'Forecast' }) })
     const hold = async (row: RegExp, title: string, verb: string): Promise<void> => {

@@ -16,7 +16,7 @@ import { emptyWorld } from './world.js'
 
 const traced = startTracing()
 afterAll(() => traced[Symbol.dispose]())
-const { t, browser, visitor, page } = await visit(() =>
+const { t, visitor, page } = await visit(() =>
   emptyWorld({
     traceUrl: 'https://tempo.example/trace/{traceId}',
     chronos: { egress: { allow: ['loopback'] }, tracing: traced.api },
@@ -141,7 +141,7 @@ describe('a search', () => {
     const database = (await loadDriver()).open(file)
     database.exec(NOISE)
     database.close()
-    await using reader = await Visitor.at(browser, many.url)
+    await using reader = await Visitor.at(many.url)
     const { page } = reader
     await reader.open('/jobs?q=K-4711')
     // A slow machine looks through fewer jobs at a time, but never through more than 100,000.

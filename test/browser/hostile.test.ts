@@ -1,7 +1,6 @@
-import type { Browser } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { defineJob } from '../../src/index.js'
-import { launch, Visitor } from './browser.js'
+import { Visitor } from './browser.js'
 import { emptyWorld } from './world.js'
 
 /** Sixty script injection payloads; each would call `hit`. */
@@ -40,14 +39,6 @@ function attack(tag: string): string {
       return `<${tag}="hit()">`
   }
 }
-
-let browser: Browser
-
-beforeAll(async () => {
-  browser = await launch()
-})
-
-afterAll(() => browser?.close())
 
 describe('untrusted text', () => {
   it(`is shown and never executed: ${PAYLOADS.length} payloads in every field`, async () => {
@@ -104,7 +95,7 @@ describe('untrusted text', () => {
       '/audit',
       ...jobs.slice(0, 3).map(job => `/jobs/${job.id}`),
     ]
-    await using visitor = await Visitor.at(browser, t.url)
+    await using visitor = await Visitor.at(t.url)
     await visitor.signIn(admin.token)
     const hits: string[] = []
     await visitor.page.exposeFunction('hit', () => void hits.push(visitor.page.url()))

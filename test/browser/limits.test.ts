@@ -1,8 +1,8 @@
-import type { Browser, Locator } from 'playwright-core'
+import type { Locator } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { defineJob, PermanentError } from '../../src/index.js'
 import type { TestServer } from '../server/server.js'
-import { DARK_PHONE, LIGHT_WIDE, launch, Visitor } from './browser.js'
+import { DARK_PHONE, LIGHT_WIDE, Visitor } from './browser.js'
 import { emptyWorld } from './world.js'
 
 const CODE = {
@@ -10,14 +10,12 @@ const CODE = {
   partitions: { concurrency: 2, override: { 'acct:7': { concurrency: 3 } } },
 } as const
 
-let browser: Browser
 let t: TestServer
 let dead: string
 let blocked: string
 let release: () => void
 
 beforeAll(async () => {
-  browser = await launch()
   t = await emptyWorld({
     asAdmin: true,
     maintenance: false,
@@ -86,11 +84,10 @@ beforeAll(async () => {
 afterAll(async () => {
   release?.()
   await t?.[Symbol.asyncDispose]()
-  await browser?.close()
 })
 
 const admin = async (look = LIGHT_WIDE): Promise<Visitor> => {
-  const visitor = await Visitor.at(browser, t.url, look)
+  const visitor = await Visitor.at(t.url, look)
   const { token } = await t.server.tokens.create({ name: 'admin', role: 'admin' })
   await visitor.signIn(token)
   return visitor
@@ -259,7 +256,7 @@ describe('the limits of a queue', () => {
   })
 
   it('can be seen but not changed with a viewer token', async () => {
-    await using visitor = await Visitor.at(browser, t.url)
+    await using visitor = await Visitor.at(t.url)
     const { token } = await t.server.tokens.create({ name: 'night watch', role: 'viewer' })
     await visitor.signIn(token)
     for (const [path, text] of [

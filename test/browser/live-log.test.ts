@@ -1,19 +1,16 @@
-import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { defineJob } from '../../src/index.js'
 import type { TestServer } from '../server/server.js'
-import { launch, Visitor } from './browser.js'
+import { Visitor } from './browser.js'
 import { emptyWorld } from './world.js'
 
-let browser: Browser
 let t: TestServer
 
 beforeAll(async () => {
-  ;[browser, t] = await Promise.all([launch(), emptyWorld({ maintenance: false })])
+  t = await emptyWorld({ maintenance: false })
 })
 
 afterAll(async () => {
-  await browser?.close()
   await t?.[Symbol.asyncDispose]()
 })
 
@@ -31,7 +28,7 @@ it('shows the log of a running job as it is written, and after its end', async (
   })
   const { id } = await t.chronos.enqueue(convert, 'a.pdf')
   t.chronos.work([convert], { signals: false })
-  await using visitor = await Visitor.at(browser, t.url)
+  await using visitor = await Visitor.at(t.url)
   const { page } = visitor
   await visitor.open(`/jobs/${id}`)
   const log = page.getByRole('log', { name: 'Log of the current run' })

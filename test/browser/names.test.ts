@@ -38,7 +38,7 @@ async function day({ chronos }: TestServer): Promise<void> {
   await vi.waitUntil(async () => (await chronos.workers()).length > 0, { timeout: 120_000 })
 }
 
-const { t, browser, visitor, page } = await visit(async () => {
+const { t, visitor, page } = await visit(async () => {
   const world = await emptyWorld({ maintenance: false })
   await day(world)
   return world
@@ -170,7 +170,7 @@ describe('throughput', () => {
 
 it('shows no job names to the token of a tenant', async () => {
   const { token } = await t.server.tokens.create({ name: 'acme', role: 'viewer', tenantId: 'acme' })
-  await using acme = await Visitor.at(browser, t.url)
+  await using acme = await Visitor.at(t.url)
   await acme.signIn(token)
   await acme.open('/jobs')
   expect(await acme.page.getByRole('link', { name: 'Job names' }).count()).toBe(0)

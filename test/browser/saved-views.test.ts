@@ -1,21 +1,18 @@
-import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { SavedView } from '../../src/core/saved-view/saved-view.js'
 import type { TestServer } from '../server/server.js'
-import { launch, Visitor } from './browser.js'
+import { Visitor } from './browser.js'
 import { emptyWorld } from './world.js'
 
-let browser: Browser
 let t: TestServer
 
 beforeAll(async () => {
-  ;[browser, t] = await Promise.all([launch(), emptyWorld({ maintenance: false })])
+  t = await emptyWorld({ maintenance: false })
   await t.chronos.enqueue('mail', {}, { queue: 'mail', delay: '1h' })
   await t.chronos.enqueue('bill', {}, { queue: 'payments', delay: '1h' })
 })
 
 afterAll(async () => {
-  await browser?.close()
   await t?.[Symbol.asyncDispose]()
 })
 
@@ -23,7 +20,7 @@ const saved = async (): Promise<readonly SavedView[]> =>
   (await t.api<{ data: readonly SavedView[] }>('GET', '/saved-views')).body.data
 
 it('saves the filter of a list under a name, opens it again and deletes it', async () => {
-  await using visitor = await Visitor.at(browser, t.url)
+  await using visitor = await Visitor.at(t.url)
   const { page } = visitor
   const menu = page.getByRole('button', { name: 'Saved views' })
   const dialog = page.getByRole('dialog')

@@ -1,6 +1,6 @@
-import type { Browser, Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { DARK_PHONE, LIGHT_WIDE, type Look, launch, Visitor } from './browser.js'
+import { DARK_PHONE, LIGHT_WIDE, type Look, Visitor } from './browser.js'
 import { emptyWorld, fullWorld, type World } from './world.js'
 
 /** Every screen: a name, its path, and a text that only the loaded content of this screen shows inside <main>. */
@@ -94,15 +94,13 @@ const LOOKS: readonly Look[] = isLong
   ? [LIGHT_WIDE, DARK_PHONE, { theme: 'dark', width: 1440 }, { theme: 'light', width: 390 }]
   : [LIGHT_WIDE, DARK_PHONE]
 
-let browser: Browser
 let world: World
 
 beforeAll(async () => {
-  ;[browser, world] = await Promise.all([launch(), fullWorld()])
+  world = await fullWorld()
 })
 
 afterAll(async () => {
-  await browser?.close()
   await world?.[Symbol.asyncDispose]()
 })
 
@@ -110,7 +108,7 @@ describe.each(LOOKS)('in $theme, $width pixels wide', look => {
   let visitor: Visitor
 
   beforeAll(async () => {
-    visitor = await Visitor.at(browser, world.url, look)
+    visitor = await Visitor.at(world.url, look)
   })
 
   afterAll(() => visitor[Symbol.asyncDispose]())
@@ -156,7 +154,7 @@ describe('an empty store', () => {
   ] as const
   it('shows an empty state on every screen', async () => {
     await using empty = await emptyWorld()
-    await using visitor = await Visitor.at(browser, empty.url)
+    await using visitor = await Visitor.at(empty.url)
     for (const [path, text] of EMPTY) {
       await visitor.turn(path)
       await visitor.screenshot(`empty-${path.slice(1) || 'overview'}`)

@@ -5,14 +5,14 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { pages, titleOf } from '../../site/pages.js'
 import { ROOT } from '../support/tree.js'
-import { launch } from './browser.js'
+import { chromium } from './browser.js'
 
 /** The site is built by `npm run test:docs`, which needs packages that `npm ci` does not install. */
 if (process.env['CHRONOS_SITE'] === 'built') {
   describe('the built site', () => {
     it('shows every page without errors, in both themes, and finds what is searched', async () => {
       await using site = await serve(join(ROOT, 'site', 'dist'))
-      const browser = await launch()
+      const browser = await chromium()
       const troubles: string[] = []
       for (const colorScheme of ['light', 'dark'] as const) {
         const page = await browser.newPage({ colorScheme, viewport: { width: 1280, height: 800 } })
@@ -32,7 +32,6 @@ if (process.env['CHRONOS_SITE'] === 'built') {
         await page.locator('h1', { hasText: 'Retries' }).waitFor()
         await page.close()
       }
-      await browser.close()
       expect(troubles).toEqual([])
     })
   })

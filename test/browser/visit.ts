@@ -1,20 +1,19 @@
-import type { Browser, Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import { afterAll } from 'vitest'
 import type { TestServer } from '../server/server.js'
-import { launch, Visitor } from './browser.js'
+import { Visitor } from './browser.js'
 
 export interface Visit<World extends TestServer> {
   readonly t: World
-  readonly browser: Browser
   readonly visitor: Visitor
   readonly page: Page
 }
 
 /** A server and its visitor for all tests of a file, closed after the last one. */
 export async function visit<World extends TestServer>(start: () => Promise<World>): Promise<Visit<World>> {
-  const [t, browser] = await Promise.all([start(), launch()])
+  const t = await start()
   afterAll(() => t[Symbol.asyncDispose]())
-  afterAll(() => browser.close())
-  const visitor = await Visitor.at(browser, t.url)
-  return { t, browser, visitor, page: visitor.page }
+  const visitor = await Visitor.at(t.url)
+  afterAll(() => visitor[Symbol.asyncDispose]())
+  return { t, visitor, page: visitor.page }
 }
