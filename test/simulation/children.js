@@ -57,6 +57,12 @@ export async function compile(to) {
 }
 
 /**
+ * For processes that simulate: V8 optimizes a function only once it has run for long. By default it spends a tenth of
+ * their work on functions that a seed needs for a moment.
+ */
+export const NODE_OPTIONS = ['--interrupt-budget=1000000']
+
+/**
  * Lives some seeds in one process, from code that was compiled into a directory.
  *
  * @param {string} compiled
@@ -65,7 +71,7 @@ export async function compile(to) {
  */
 export function live(compiled, ...args) {
   const script = join(compiled, 'test', 'simulation', 'child.js')
-  const child = spawn(process.execPath, [script, ...args], {
+  const child = spawn(process.execPath, [...NODE_OPTIONS, script, ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   let answer = ''

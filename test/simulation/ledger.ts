@@ -75,15 +75,19 @@ export interface Effect {
 /** What clients and handlers saw, recorded outside the system and compared with the store at the end. */
 export class Ledger {
   readonly invocations: Invocation[] = []
-  readonly starts: Start[] = []
+  readonly #starts = new Map<string, Start[]>()
   readonly manuals: Manual[] = []
   readonly receipts: Receipt[] = []
   readonly ends: End[] = []
   /** How often each effect was carried out, and what `job.once` returned, by job and name. */
   readonly effects = new Map<string, Effect>()
 
-  startsOf(id: string): Start[] {
-    return this.starts.filter(start => start.id === id)
+  started(start: Start): void {
+    this.#starts.set(start.id, [...this.startsOf(start.id), start])
+  }
+
+  startsOf(id: string): readonly Start[] {
+    return this.#starts.get(id) ?? []
   }
 
   /** The ids by which a client knows this planned job. */

@@ -74,8 +74,7 @@ const snoozeMs = ({ behaviour }: JobPlan): number => (behaviour.does === 'snooze
 async function act(host: Host, stage: Stage, plan: JobPlan, job: JobContext): Promise<unknown> {
   const { behaviour } = plan
   const { clock } = host
-  const { starts } = stage.ledger
-  const nth = starts.filter(start => start.id === job.id && start.generation === job.generation).length
+  const nth = stage.ledger.startsOf(job.id).filter(({ generation }) => generation === job.generation).length
   const again = 'times' in behaviour && nth <= behaviour.times
   switch (behaviour.does) {
     case 'succeed':

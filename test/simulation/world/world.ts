@@ -437,7 +437,7 @@ export class World implements Stage {
     const row = this.witness.model.row(id)
     this.#say(host.name, `runs #${plan.ref}`, `run ${run} attempt ${attempt} ${row?.job.suspect ? 'suspect' : ''}`)
     checkStart(this, start, host)
-    this.ledger.starts.push(start)
+    this.ledger.started(start)
     if (row?.job.suspect) this.coverage.count('suspect run again')
     if (plan.name === 'pulled') this.coverage.count('pull worker ran a job')
     return start
