@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { NODE_OPTIONS, ROOT } from '../simulation/children.js'
+import { V8_FLAGS, ROOT } from '../simulation/children.js'
 import { postgresUrl } from '../support/postgres.js'
 import { type Mutant, seedsFor } from './mutant.js'
 import { MUTANTS } from './mutants.js'
@@ -40,7 +40,7 @@ async function tryAll(tasks: readonly Task[]): Promise<Verdict[]> {
   const left = [...tasks.entries()]
   const hunter = async (): Promise<void> => {
     const child = fork(fileURLToPath(new URL('child.js', import.meta.url)), {
-      execArgv: ['--experimental-vm-modules', '--no-warnings', ...NODE_OPTIONS],
+      execArgv: ['--experimental-vm-modules', '--no-warnings', ...V8_FLAGS],
       env: { ...process.env, CHRONOS_TEST_POSTGRES_URL: await postgresUrl() },
     })
     try {

@@ -60,7 +60,7 @@ export async function compile(to) {
  * For processes that simulate: V8 optimizes a function only once it has run for long. By default it spends a tenth of
  * their work on functions that a seed needs for a moment.
  */
-export const NODE_OPTIONS = ['--interrupt-budget=1000000']
+export const V8_FLAGS = ['--interrupt-budget=1000000']
 
 /**
  * Lives some seeds in one process, from code that was compiled into a directory.
@@ -71,7 +71,7 @@ export const NODE_OPTIONS = ['--interrupt-budget=1000000']
  */
 export function live(compiled, ...args) {
   const script = join(compiled, 'test', 'simulation', 'child.js')
-  const child = spawn(process.execPath, [...NODE_OPTIONS, script, ...args], {
+  const child = spawn(process.execPath, [...V8_FLAGS, script, ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   let answer = ''
