@@ -2,6 +2,7 @@ import { type Chronos, createChronos } from '../../../src/index.js'
 import { Fleet, type Place } from '../fleet.js'
 import { patiently, pause } from '../pause.js'
 import { onPostgres, onSqlite } from '../places.js'
+import { checkIntegrity } from '../promises/integrity.js'
 import type { Scenario, Size } from '../scenario.js'
 import type { Verdict } from '../verdict.js'
 import { allJobs, claimTimes, drained, exceedsRate, RECORDED_LATE_MS } from './limited.js'
@@ -81,8 +82,7 @@ async function ratesUnderKills(place: Place, size: Size, lateMs: number, verdict
     await drained(chronos, verdict)
     await fleet.stop(verdict)
     await checkRates(chronos, size, lateMs, verdict)
-    const { isSound, findings } = await chronos.verify()
-    verdict.expect(isSound, 'the integrity check is sound', () => JSON.stringify(findings))
+    await checkIntegrity(chronos, verdict)
   } finally {
     await fleet.abandon()
   }
