@@ -90,7 +90,7 @@ async function ratesUnderKills(place: Place, size: Size, lateMs: number, verdict
 
 const common = {
   about: 'Partitions with a rate have long backlogs, while workers are killed with kill -9.',
-  slice: { jobs: 600, partitions: 20, perSecond: 10, kills: 2, usedPercent: 50 },
+  slice: { jobs: 600, partitions: 20, perSecond: 4, kills: 2, usedPercent: 50 },
   full: { jobs: 1_000_000, partitions: 1_000, perSecond: 1, kills: 50, usedPercent: 97 },
   coverage: ({ jobs = 0, kills = 0 }: Size) => ({ jobs, starts: jobs, 'processes killed': kills }),
 }
