@@ -4,6 +4,7 @@ import { type Ledger, readLedger, type Start } from '../ledger.js'
 import { patiently, pause } from '../pause.js'
 import { onPostgres, onSqlite } from '../places.js'
 import { LIMITED } from '../processes/facts.js'
+import { checkIntegrity, checkIntegrityUnderFaults } from '../promises/integrity.js'
 import { type Joined, join } from '../promises/joined.js'
 import type { Scenario, Size } from '../scenario.js'
 import { killAndFreeze } from '../scenarios/kills.js'
@@ -44,7 +45,10 @@ async function feed(chronos: Chronos, partitions: number, isOver: () => boolean,
         verdict.count('jobs enqueued', many)
       }
       rounds++
-      if (rounds % VERIFY_EVERY === 1) await verify(chronos, verdict)
+      if (rounds % VERIFY_EVERY === 1) {
+        await checkIntegrityUnderFaults(chronos, verdict)
+        verdict.count('integrity checks')
+      }
     }
     await pause(LOOK_MS)
   }
@@ -55,12 +59,6 @@ async function feed(chronos: Chronos, partitions: number, isOver: () => boolean,
 async function untilRunning(chronos: Chronos): Promise<void> {
   const running = () => chronos.jobs.count({ state: 'running' })
   while ((await patiently(running)).value < WORKERS) await pause(LOOK_MS / 10)
-}
-
-async function verify(chronos: Chronos, verdict: Verdict): Promise<void> {
-  const { isSound, findings } = await chronos.verify()
-  verdict.count('integrity checks')
-  verdict.expect(isSound, 'the integrity check is sound', () => JSON.stringify(findings))
 }
 
 /** What a run of a job did, from the ledger, and until when it had its lease at least. */
@@ -208,7 +206,8 @@ async function limitsUnderKills(place: Place, size: Size, lateMs: number, verdic
     await fleet.calm()
     await drained(chronos, verdict)
     await fleet.stop(verdict)
-    await verify(chronos, verdict)
+    await checkIntegrity(chronos, verdict)
+    verdict.count('integrity checks')
     await check(chronos, readLedger(place.ledger), { ...size, lateMs }, verdict)
   } finally {
     await fleet.abandon()

@@ -19,14 +19,14 @@ const BEHAVIOURS = {
     process.abort()
   },
   memory: async () => {
-    for (const kept = []; ; ) kept.push(new Array(100_000).fill(kept.length))
+    for (const kept = []; ; ) kept.push(new Array(1_000_000).fill(kept.length))
   },
   endless: async () => {
     for (;;);
   },
   // Longer than two leases, and nothing else runs in this process meanwhile.
   blocking: async () => {
-    for (const until = performance.now() + BLOCKED_MS; performance.now() < until; );
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, BLOCKED_MS)
   },
 }
 

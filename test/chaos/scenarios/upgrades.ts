@@ -6,6 +6,7 @@ import { exitOf } from '../../support/process.js'
 import type { Place } from '../fleet.js'
 import { EARLIER, historyMissing, oldBuild, PREVIOUS } from '../old-build.js'
 import { onPostgres, onSqlite } from '../places.js'
+import { checkIntegrity } from '../promises/integrity.js'
 import { type Scenario, underLoad } from '../scenario.js'
 import type { Verdict } from '../verdict.js'
 import { killAndFreeze } from './kills.js'
@@ -32,8 +33,7 @@ async function killMigrations({ store }: Place, every: number, verdict: Verdict)
   verdict.count('jobs after the migrations', value)
   const text = (): string => `${value} of ${2 * SEEDS} jobs after the migration`
   verdict.expect(value === 2 * SEEDS, 'an acknowledged job is never lost', text)
-  const { isSound, findings } = await chronos.verify()
-  verdict.expect(isSound, 'the integrity check is sound', () => JSON.stringify(findings))
+  await checkIntegrity(chronos, verdict)
 }
 
 const migrations = (name: string, on: (work: (place: Place) => Promise<void>) => Promise<void>): Scenario => ({
