@@ -44,11 +44,12 @@ const workbench = await Workbench.open()
 try {
   for (const measurement of measurements) {
     if (only && !only.includes(measurement.name)) continue
-    reports.push(judge(measurement, await samplesOf(measurement)))
-    const report = reports.at(-1)
-    if (!flags.json && report) console.log(render(report))
+    const times = roundsOf(measurement)
+    const report = { ...judge(measurement, await samplesOf(measurement, times)), rounds: times }
+    reports.push(report)
+    if (!flags.json) console.log(`${render(report)}\n${times === 1 ? 'one round' : `medians of ${times} rounds`}\n`)
     // Kept after each measurement, so that an interrupted run loses only the last one.
-    if (flags.keep && report) await keep(report)
+    if (flags.keep) await keep(report)
   }
   machine = await workbench.machine()
 } finally {
@@ -57,16 +58,17 @@ try {
 
 const judged = reports.flatMap(report => report.verdicts)
 const missed = judged.filter(verdict => !verdict.reached)
-if (flags.json) console.log(JSON.stringify({ machine, rounds, quick: flags.quick, reports }, undefined, 2))
+if (flags.json) console.log(JSON.stringify({ machine, quick: flags.quick, reports }, undefined, 2))
 else {
-  console.log(`${machine}; medians of ${rounds} rounds, range in brackets`)
+  console.log(`${machine}; the range of the rounds is in brackets`)
   if (flags.quick) console.log('quick run: indicative figures only')
   console.log(`${judged.length - missed.length} of ${judged.length} targets reached`)
 }
 if (missed.length > 0 && !flags.quick) process.exitCode = 1
 
-/** @param {ReturnType<typeof judge>} report */
+/** @param {ReturnType<typeof judge> & { rounds: number }} report */
 async function keep(report) {
+  const { rounds } = report
   /** @type {import('./page/result.js').Run} */
   const run = { at: startedAt, size: flags.quick ? 'quick' : 'full', rounds, machine: await workbench.machine() }
   const full = plan({ quick: false })
@@ -75,12 +77,18 @@ async function keep(report) {
   writePage(result, full)
 }
 
+/** @param {Measurement} measurement */
+function roundsOf({ roundsMin = 1, roundsMax = Number.POSITIVE_INFINITY }) {
+  return Math.min(Math.max(rounds, flags.quick ? 1 : roundsMin), roundsMax)
+}
+
 /**
  * The lanes take turns, so that a slow minute of the machine affects all of them.
  *
  * @param {Measurement} measurement
+ * @param {number} times
  */
-async function samplesOf(measurement) {
+async function samplesOf(measurement, times) {
   const asked = measurement.lanes.filter(lane => !flags.subject || flags.subject.includes(lane.subject))
   const lanes = asked.filter(lane => {
     const why = workbench.missing(lane)
@@ -89,11 +97,9 @@ async function samplesOf(measurement) {
   })
   /** @type {import('./report.js').Samples} */
   const samples = new Map(lanes.map(lane => [lane.label, []]))
-  const { roundsMin = 1, roundsMax = Number.POSITIVE_INFINITY } = measurement
-  const most = Math.min(Math.max(rounds, flags.quick ? 1 : roundsMin), roundsMax)
-  for (let round = 1; round <= most; round++) {
+  for (let round = 1; round <= times; round++) {
     for (const lane of lanes) {
-      if (process.stderr.isTTY) process.stderr.write(`\r\x1b[K${measurement.name} ${round}/${most} ${lane.label} …`)
+      if (process.stderr.isTTY) process.stderr.write(`\r\x1b[K${measurement.name} ${round}/${times} ${lane.label} …`)
       samples.get(lane.label)?.push(await workbench.measure(lane))
     }
   }
