@@ -1,5 +1,5 @@
 import type { AuditLogEntry } from '../audit/entry.js'
-import { errorGroupWords, redriveFilterWords } from '../job/filter.js'
+import { redriveFilterWords } from '../job/filter.js'
 import { timeText } from '../job/view.js'
 import type { Redrive } from '../redrive/redrive.js'
 import { type Count, count } from '../values/count.js'
@@ -129,7 +129,7 @@ export interface IncidentFacts {
   readonly redrives: readonly Redrive[]
   /** Absent if the caller may not read the audit log. */
   readonly actions?: readonly AuditLogEntry[]
-  /** The titles of error groups that redrives and actions name, by fingerprint. */
+  /** The titles of error groups that redrives name, by fingerprint. */
   readonly titles?: Titles
   readonly complete: boolean
 }
@@ -147,7 +147,7 @@ export function incidentOf(facts: IncidentFacts): IncidentReport {
   // At the same moment, causes come before their effects.
   const timeline = [
     ...deployEntries(facts.events),
-    ...(actions ?? []).flatMap(action => actionEntries(action, titles)),
+    ...(actions ?? []).flatMap(actionEntries),
     ...errors.flatMap(errorEntries),
     ...circuitEntries(facts.events),
     ...alertEntries(facts.events),
@@ -273,25 +273,14 @@ function redriveEntries(redrive: Redrive, { from, to, titles }: Around): Inciden
   ]
 }
 
-/** The error groups that a summary of the audit log names. */
-const NAMED_GROUP = /\berror group ([^\s,)]+)/g
+/** The error groups that a report names in its lines about redrives. */
+export const groupsNamed = (redrives: readonly Redrive[]): readonly string[] => [
+  ...new Set(redrives.flatMap(({ filter }) => filter.fingerprint ?? [])),
+]
 
-/** The error groups that a report names in its lines about redrives and actions. */
-export function groupsNamed({
-  redrives,
-  actions = [],
-}: Pick<IncidentFacts, 'redrives' | 'actions'>): readonly string[] {
-  const all = [
-    ...redrives.flatMap(({ filter }) => filter.fingerprint ?? []),
-    ...actions.flatMap(({ summary = '' }) => [...summary.matchAll(NAMED_GROUP)].map(([, fingerprint]) => fingerprint!)),
-  ]
-  return [...new Set(all)]
-}
-
-function actionEntries({ id, at, actor, summary, tenantId }: AuditLogEntry, titles: Titles): IncidentEntry[] {
+function actionEntries({ id, at, actor, summary, tenantId }: AuditLogEntry): IncidentEntry[] {
   if (summary === undefined) return []
-  const said = summary.replace(NAMED_GROUP, (_, fingerprint: string) => errorGroupWords(fingerprint, titles))
-  return [{ at, kind: 'action', text: `${actor} ${said}`, isTrouble: false, target: id, ...present({ tenantId }) }]
+  return [{ at, kind: 'action', text: `${actor} ${summary}`, isTrouble: false, target: id, ...present({ tenantId }) }]
 }
 
 // ---------------------------------------------------------------- sentences

@@ -147,7 +147,7 @@ export function redriveFilterWords(
 }
 
 /** `error "connect ECONNREFUSED"`, or `error group 3f…` if its title is not known. */
-export function errorGroupWords(fingerprint: string, titles: ReadonlyMap<string, string>): string {
+function errorGroupWords(fingerprint: string, titles: ReadonlyMap<string, string>): string {
   const title = titles.get(fingerprint)
   return title === undefined ? `error group ${fingerprint}` : `error "${title}"`
 }

@@ -78,10 +78,9 @@ export async function readIncident(
     readRedrives(env, range, tenantId),
     withActions ? readActions(store, range, tenantId) : undefined,
   ])
-  const named = groupsNamed({ redrives: redrives.data, ...present({ actions: actions?.data }) })
   const [{ outcomes, isWhole }, titles] = await Promise.all([
     readOutcomes(store, range, tenantId, failures.failed),
-    readTitles(store, named.slice(0, ERRORS_MAX), tenantId),
+    readTitles(store, groupsNamed(redrives.data).slice(0, ERRORS_MAX), tenantId),
   ])
   return incidentOf({
     from: range.from,
