@@ -57,6 +57,14 @@ interface Target {
   readonly name: string
 }
 
+/** A payload as it was given and as its schema reads it, with what is looked up for it. */
+interface Prepared {
+  readonly payload: unknown
+  readonly input: unknown
+  readonly queue: string
+  readonly policyId: string | undefined
+}
+
 interface EnqueuerOptions {
   readonly connection: Connection
   readonly clock: Clock
@@ -96,7 +104,8 @@ export class Enqueuer {
   async enqueue(reference: JobReference<never>, payload: unknown, given = NO_OPTIONS): Promise<EnqueueResult> {
     const target = this.#target(reference)
     const options = checkedOptions(given, target.name)
-    const job = await this.#newJob(target, payload, options)
+    const made = this.#newJob(target, payload, options)
+    const job = made instanceof Promise ? await made : made
     const { tracing } = this.#options.telemetry
     const enqueued = await (tracing
       ? tracing.send([job], ([traced]) => this.#store(traced!, options.tx))
@@ -131,7 +140,8 @@ export class Enqueuer {
     for (const [index, payload] of payloads.entries()) {
       const own = common ?? checkedOptions((options as PerPayload<Input>)(payload, index), target.name)
       tx = own.tx
-      jobs.push(await this.#newJob(target, payload, own))
+      const made = this.#newJob(target, payload, own)
+      jobs.push(made instanceof Promise ? await made : made)
     }
     const { tracing } = this.#options.telemetry
     const enqueued = await (tracing ? tracing.send(jobs, traced => this.#insert(traced, tx)) : this.#insert(jobs, tx))
@@ -228,25 +238,31 @@ export class Enqueuer {
     return { definition, name }
   }
 
-  async #newJob({ definition, name }: Target, payload: unknown, options: EnqueueOptions): Promise<NewJob> {
-    const input: unknown = definition?.schema
-      ? await parseWith(definition.schema, payload, `payload of "${name}"`)
-      : payload
-    const { clock, dice, policies } = this.#options
-    const now = clock.now()
+  /** A job is complete at once, unless its payload is checked asynchronously or its policy is not stored yet. */
+  #newJob(target: Target, payload: unknown, options: EnqueueOptions): NewJob | Promise<NewJob> {
+    const { definition, name } = target
     const queue = options.queue ?? definition?.queue ?? QUEUE_DEFAULT
+    const input: unknown = definition?.schema ? parseWith(definition.schema, payload, `payload of "${name}"`) : payload
+    const policyId = definition && this.#options.policies.publish(definition, queue)
+    if (definition?.schema || policyId instanceof Promise) {
+      const both = Promise.all([input, policyId])
+      return both.then(([parsed, id]) => this.#jobOf(target, { payload, input: parsed, queue, policyId: id }, options))
+    }
+    return this.#jobOf(target, { payload, input, queue, policyId }, options)
+  }
+
+  #jobOf({ definition, name }: Target, { payload, input, queue, policyId }: Prepared, options: EnqueueOptions): NewJob {
+    const { clock, dice } = this.#options
     const text = toPayload(payload, 'payload')
     const { key, tenantId, fingerprint } = options
     const dependency = options.dependsOn ?? definition?.dependsOn ?? definition?.dependencyOf?.(input as never)
     const { partition, units } = definition ? turnOf(definition, options, input) : options
     const override = retryOf(options)
-    const published = definition && policies.publish(definition, queue)
-    const policyId = typeof published === 'string' ? published : await published
     const timeoutMs = options.timeout === undefined ? undefined : toMs(options.timeout, 'timeout')
     const notAfter = options.deadline ?? definition?.deadlineMs
     const unique = uniqueFieldsOf(options)
     return {
-      id: dice.id(now),
+      id: dice.id(clock.now()),
       name,
       queue,
       priority: options.priority ?? definition?.priority ?? PRIORITY_DEFAULT,

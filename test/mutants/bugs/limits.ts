@@ -56,7 +56,7 @@ export const LIMIT_BUGS: readonly Mutant[] = [
   },
   {
     name: 'a start given back late that the rate has made up for',
-    from: 100_950,
+    killer: 'limits#aStartGivenBackLateCountsAsIfItHadBeenKnown',
     file: PACE,
     find: 'starts.filter(({ at }) => at > startedAt)',
     replace: 'starts.filter(({ at }) => at < startedAt)',

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { type QueueLimits, queueBounds } from '../../../src/core/partition/limits.js'
-import { spend, startCost, startsNow } from '../../../src/core/partition/pace.js'
+import { allowedAt, type PaceState, spend, startCost, startsNow } from '../../../src/core/partition/pace.js'
 import { systemClock, systemDice } from '../../../src/engine/time/system.js'
 import { memoryStore } from '../../../src/store/memory.js'
 import { postgresStore } from '../../../src/store/postgres/store.js'
@@ -78,4 +78,17 @@ export async function aRateGivesNothingBackThatItHasMadeUpFor(): Promise<void> {
   const twice = spend(bounds, spend(bounds, {}, startCost(), 1_000), startCost(), 2_500)
   const givenBack = spend(bounds, twice, { '': -1 }, 2_600, 1_000)
   assert.equal(startsNow(bounds, givenBack, 2_600), 1)
+}
+
+/** Two of four starts are given back, the second after two more starts that it would have made possible anyway. */
+export async function aStartGivenBackLateCountsAsIfItHadBeenKnown(): Promise<void> {
+  const bounds = queueBounds({ limit: { rate: '2/s', burst: 2 } })
+  const start = (state: PaceState, at: number): PaceState => spend(bounds, state, startCost(), at)
+  const back = (state: PaceState, at: number): PaceState => spend(bounds, state, { '': -1 }, at, 1_000)
+  const both = start(start({}, 1_000), 1_000)
+  const inTime = start(start(back(back(both, 1_131), 1_131), 1_138), 1_266)
+  const late = back(start(start(back(both, 1_131), 1_138), 1_266), 1_131)
+  const next = (state: PaceState): number => allowedAt(bounds, state, startCost(), 1_300)
+  assert.equal(next(inTime), 1_638)
+  assert.equal(next(late), 1_638, 'a rate lets more start if it learns late of what was given back')
 }
