@@ -5,6 +5,7 @@ import { POSTGRES_BUGS } from './bugs/postgres.js'
 import { RULE_BUGS } from './bugs/rules.js'
 import { SERVER_BUGS } from './bugs/server.js'
 import { STORE_BUGS } from './bugs/store.js'
+import { TABLE_BUGS } from './bugs/tables.js'
 import type { Mutant } from './mutant.js'
 
 export const MUTANTS: readonly Mutant[] = [
@@ -15,4 +16,5 @@ export const MUTANTS: readonly Mutant[] = [
   ...LIMIT_BUGS,
   ...SERVER_BUGS,
   ...POSTGRES_BUGS,
+  ...TABLE_BUGS,
 ]
