@@ -1,6 +1,6 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { closeSync, mkdirSync, openSync, readFileSync, rmSync } from 'node:fs'
+import { closeSync, mkdirSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
@@ -68,6 +68,20 @@ for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM'])) {
   })
 }
 
+/**
+ * Linux may share the core among sessions first, each with a niceness of its own; the suite and the busy process are in
+ * different ones.
+ *
+ * @param {number | undefined} pid
+ */
+function niceSession(pid) {
+  try {
+    writeFileSync(`/proc/${pid}/autogroup`, `${NICENESS}`)
+  } catch {
+    // Sessions share nothing here, so the niceness of the process counts.
+  }
+}
+
 /** @param {number} number */
 async function runSuite(number) {
   const name = join(folder, `run-${String(number).padStart(3, '0')}`)
@@ -95,6 +109,7 @@ if (values.build && spawnSync('npm', ['run', '--silent', 'build'], { cwd: ROOT, 
 rmSync(folder, { recursive: true, force: true })
 mkdirSync(folder, { recursive: true })
 const busy = start([...pin, 'nice', '-n', `${NICENESS}`, process.execPath, '-e', BUSY], 'ignore')
+niceSession(busy.pid)
 const isBusy = () => busy.pid !== undefined && busy.exitCode === null && busy.signalCode === null
 
 const runs = []
