@@ -54,7 +54,7 @@ const PREFER = {
   name: 'prefer',
   in: 'header',
   description:
-    '`wait=30`: respond when the job has ended, or after 30 s with the job as it is then. The time of a request limits it. `Preference-Applied: wait` confirms it; without this header too many requests were waiting.',
+    '`wait=30`: respond when the job has ended, or after 29 s with the job as it is then. The time of a request limits it. `Preference-Applied: wait` confirms it; without this header too many requests were waiting.',
   schema: { type: 'string', example: 'wait=30' },
 }
 

@@ -52,7 +52,7 @@ const create = endpoint({
   description:
     'A job by name, a call to a URL (`http`), or a schedule of calls in its short form (`schedule`, `api`, …). ' +
     'The id of a schedule works wherever that of a job does. A repeated `key` returns 200 with the existing job or schedule, and so does `unique`. ' +
-    'With `Prefer: wait=30` the response comes when the job has ended, with its result or error, or as 202 after 30 s.',
+    'With `Prefer: wait=30` the response comes when the job has ended, with its result or error, or as 202 after 29 s.',
   role: 'operator',
   tenants: 'own',
   audit: 'sum',
@@ -208,7 +208,7 @@ const get = endpoint({
   description:
     'The newest 200 attempts, newest first. `kind` tells whether the id belongs to a job or a schedule, which is ' +
     'shown with its current occurrence and the attempts of all its jobs. With `Prefer: wait=30` the response comes when ' +
-    'the job has ended, or after 30 s.',
+    'the job has ended, or after 29 s.',
   role: 'viewer',
   tenants: 'own',
   params: byId,

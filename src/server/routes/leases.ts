@@ -61,7 +61,7 @@ const extend = endpoint({
   did: facts => `renewed ${counted(facts, 'lease')}`,
   summary: 'Renew a lease, with progress and log lines',
   description:
-    'A lease never exceeds the timeout of the run. 409 means that the lease is lost: the worker should stop.',
+    'A lease never exceeds the timeout of the run by more than 5 s. 409 means that the lease is lost: the worker should stop.',
   role: 'operator',
   tenants: 'none',
   audit: 'sum',

@@ -5,7 +5,9 @@ import { addServiceOptions, addWorkerOptions } from '../../service/options.js'
 export const dev: CommandSpec = {
   name: 'dev',
   summary: 'start a server, a worker and the dashboard on this machine',
-  details: 'All of them run in one process on one SQLite file, and listen on this machine only.',
+  details:
+    'All of them run in one process on one SQLite file, and listen on this machine only. Each queue that appears gets a ' +
+    'worker, whatever --queues says.',
   options: command =>
     addServiceOptions(
       addWorkerOptions(

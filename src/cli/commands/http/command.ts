@@ -31,8 +31,9 @@ chronos http PUT https://api.example/page --data @page.html \\
 chronos http https://api.example/report --expect 200,404 --wait=2m --json
 chronos http POST https://api.example/ping --cron '*/5 * * * *'`,
   notes: `
-Any running worker makes the call, if its egress rules allow the address. By
-default it is retried after 1, 2 and 4 s; most 4xx responses are not retried.
+A running worker of the job's queue makes the call, if its egress rules allow
+the address. By default it is retried after 1, 2 and 4 s; most 4xx responses
+are not retried.
 With --wait, exit code 7 means that the job died or was cancelled, and 1 that
 the time is over; then the job goes on.`,
   run: async () => (await import('./run.js')).enqueueCall,

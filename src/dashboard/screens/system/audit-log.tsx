@@ -24,7 +24,7 @@ export default function AuditLog() {
   )
   return (
     <>
-      <PageHead title="Audit log" sub="Every change made through this server, kept for 90 days" />
+      <PageHead title="Audit log" sub="Every change made through a server, kept for 90 days" />
       {id !== undefined && (
         <Only name="entry" all="Show all changes">
           Only the change that you opened is shown.
