@@ -69,7 +69,11 @@ const redrive: CommandSpec = {
     chosen(
       command
         .option('--rate <rate>', 'maximum rate: 20/s, 600/m (default: 10/s)', rate)
-        .option('--canary <number>', 'size of the canary; 0 for none (default: a tenth of the jobs, at most 10)', wholeNumber)
+        .option(
+          '--canary <number>',
+          'size of the canary; 0 for none (default: a tenth of the jobs, at most 10)',
+          wholeNumber,
+        )
         .option('--stop-when-failing <share>', 'stop if more than this share fails again (default: 0.2)', share)
         .option('--force', 'include jobs with unknown outcome')
         .option('--detach', 'print the id and exit instead of showing the progress'),
