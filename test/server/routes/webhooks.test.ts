@@ -195,4 +195,23 @@ describe('webhooks', () => {
       others.map(job => job.id),
     )
   })
+
+  it('show a tenant that is given an endpoint only its own deliveries', async () => {
+    await using t = await startServer({ ...LOOPBACK, asAdmin: true })
+    const acme = await tokenOf(t, 'viewer', 'acme')
+    const { id } = (await t.api<Webhook>('POST', '/webhooks', HOOK)).body
+    const test = async () => (await t.api<{ id: string }>('POST', `/webhooks/${id}/test`)).body.id
+    const seen = async (headers?: Readonly<Record<string, string>>) => {
+      const { body } = await t.api<{ data: Internal[] }>('GET', `/webhooks/${id}/deliveries`, undefined, headers)
+      return body.data.map(job => job.id)
+    }
+    const old = await test()
+    expect(await seen()).toEqual([old])
+    await t.api('PUT', `/webhooks/${id}`, { ...HOOK, tenantId: 'acme' })
+    expect(await seen(acme)).toEqual([])
+    const own = await test()
+    expect(await seen(acme)).toEqual([own])
+    await t.api('PUT', `/webhooks/${id}`, HOOK)
+    expect(await seen()).toEqual([own, old])
+  })
 })
