@@ -97,4 +97,25 @@ test('an endpoint that another process created is seen, and any process can send
   await other.close()
 })
 
+test('an endpoint that another process just enabled gets the deliveries that this one sends', async () => {
+  await using box = await postbox()
+  let store: ReturnType<typeof memoryStore> | undefined
+  await using t = webhookChronos({ store: clock => (store ??= memoryStore({ clock })) })
+  const { id } = await t.chronos.webhooks.create({ url: box.url, events: ['job.dead'] })
+  await t.advance('20s')
+  await t.chronos.webhooks.disable(id)
+  const other = new Chronos(async () => ({ ...store!, close: async () => {} }), t.clock, seededDice(2), {
+    log: false,
+    egress: { allow: ['loopback'] },
+  })
+  await other.webhooks.enable(id)
+  const delivery = await other.webhooks.test(id)
+  // Another delivery wakes this process before it reads the endpoints again.
+  await t.enqueue(good, {}, { webhook: box.url })
+  await quiet(t)
+  expect(await t.jobs.get(delivery.id)).toMatchObject({ state: 'succeeded' })
+  expect(box.bodies().map(({ type }) => type)).toContain('webhook.test')
+  await other.close()
+})
+
 let stored: ReturnType<typeof memoryStore> | undefined
