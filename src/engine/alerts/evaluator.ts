@@ -119,8 +119,9 @@ export class AlertEvaluator {
     silences: readonly Silence[],
     now: number,
   ): readonly Change[] {
-    const changes: Change[] = []
-    let room = ALERTS_MAX - alerts.size
+    const changes = new Map<string, Change>()
+    const resolved = [...alerts.values()].filter(({ body }) => !isLive(body))
+    let room = ALERTS_MAX - alerts.size + resolved.length
     let hasMore = false
     for (const rule of rules) {
       const own = [...alerts].filter(([, { body }]) => body.rule === rule.name)
@@ -130,12 +131,14 @@ export class AlertEvaluator {
       for (const id of new Set([...known.keys(), ...seen.keys()])) {
         const change = this.#change(rule, id, alerts.get(id), seen.get(id), silences, now)
         if (change === undefined) continue
-        if (change.version === 0) room--
-        changes.push(change)
+        if (!isLive(alerts.get(id)?.body) && isLive(change.alert)) room--
+        changes.set(id, change)
       }
     }
     if (hasMore) this.#env.log.warn({ event: 'alerts.too-many', max: ALERTS_MAX }, 'too many alerts, ignoring new ones')
-    return changes
+    for (const { id, version } of crowdedOut(alerts.size, resolved, changes))
+      changes.set(id, { id, version, alert: undefined, notification: undefined })
+    return [...changes.values()]
   }
 
   #change(
@@ -176,6 +179,22 @@ export class AlertEvaluator {
     await keepEvents(this.#env, sent.flatMap(eventOf))
     for (const notification of sent) this.#options.alerts.announce(notification)
   }
+}
+
+const isLive = (alert: Alert | undefined): boolean => alert !== undefined && alert.state !== 'inactive'
+
+/** Resolved alerts are kept to be looked up. The oldest make room for new ones, those that rise again last. */
+function crowdedOut(
+  size: number,
+  resolved: readonly Stored<Alert>[],
+  changes: ReadonlyMap<string, Change>,
+): readonly Stored<Alert>[] {
+  const added = [...changes.values()].filter(({ version }) => version === 0).length
+  const excess = size + added - ALERTS_MAX
+  if (excess <= 0) return []
+  const rises = ({ id }: Stored<Alert>): number => Number(isLive(changes.get(id)?.alert))
+  const endedAt = ({ body: { resolvedAt = 0 } }: Stored<Alert>): number => resolvedAt
+  return [...resolved].sort((a, b) => rises(a) - rises(b) || endedAt(a) - endedAt(b)).slice(0, excess)
 }
 
 function eventOf({ notice, at, alert }: Notification): readonly FleetEvent[] {

@@ -1,5 +1,8 @@
 import { describe, expect, it } from 'vitest'
+import { type Alert, alertId } from '../../../src/core/alert/alert.js'
 import { newDependency } from '../../../src/core/dependency/dependency.js'
+import { ALERT, ALERTS_MAX } from '../../../src/engine/alerts/records.js'
+import { silentLog } from '../../../src/engine/client/log.js'
 import { STORES } from '../../support/stores.js'
 import { die, late, World, work } from './world.js'
 
@@ -135,6 +138,52 @@ describe.each(STORES)('alerts on %s', (_, open) => {
     await chronos.alerts.unsilence(id)
     expect((await chronos.alerts.silences()).data).toEqual([])
     await expect(chronos.alerts.unsilence(id)).rejects.toMatchObject({ code: 'NOT_FOUND' })
+  })
+
+  it('that are new replace the oldest resolved ones if there are too many', async () => {
+    await using world = new World(open)
+    const chronos = world.start()
+    const now = world.clock.now()
+    const resolved = ['lonely', ...Array.from({ length: ALERTS_MAX - 1 }, (_each, n) => `queue-${n}`)].map(
+      (queue, n): Alert => {
+        const labels = { queue }
+        const at = now - ALERTS_MAX + n
+        return {
+          ...{ id: alertId('no-workers', labels), rule: 'no-workers', labels, state: 'inactive', severity: 'critical' },
+          ...{ value: 0, summary: '', since: at, evaluatedAt: at, trueAt: at, firedAt: at, resolvedAt: at },
+        }
+      },
+    )
+    await world.store.putRecords(resolved.map(alert => ({ kind: ALERT, id: alert.id, body: JSON.stringify(alert) })))
+    await chronos.enqueue('mail', {}, { queue: 'lonely' })
+    await world.advance('10m')
+    expect(world.heard()).toEqual(['firing no-workers 60s', 'firing queue-latency 375s'])
+    const kept = (await chronos.alerts.list()).data
+    expect(kept).toHaveLength(ALERTS_MAX)
+    const left = new Set(kept.map(({ id }) => id))
+    // The first one fired again, so the next one made room.
+    expect(resolved.filter(({ id }) => !left.has(id)).map(({ labels }) => labels['queue'])).toEqual(['queue-0'])
+  })
+
+  it('are not raised while there is no room beside those that have not ended', async () => {
+    await using world = new World(open)
+    const warnings: object[] = []
+    const log = { ...silentLog, warn: (facts: object) => void warnings.push(facts) }
+    const chronos = world.start({ log })
+    const now = world.clock.now()
+    const labels = { queue: 'lonely' }
+    const live = Array.from({ length: ALERTS_MAX }, (_each, n): Alert => {
+      const times = { since: now, evaluatedAt: now, trueAt: now, firedAt: now }
+      // This version does not know their rule, so nothing ends them.
+      const rule = 'later' as Alert['rule']
+      return { ...times, id: `later-${n}`, rule, labels, state: 'firing', severity: 'warning', value: 1, summary: '' }
+    })
+    await world.store.putRecords(live.map(alert => ({ kind: ALERT, id: alert.id, body: JSON.stringify(alert) })))
+    await chronos.enqueue('mail', {}, { queue: 'lonely' })
+    await world.advance('2m')
+    expect(await world.store.records(ALERT, { limit: 2 * ALERTS_MAX })).toHaveLength(ALERTS_MAX)
+    expect(warnings).toContainEqual({ event: 'alerts.too-many', max: ALERTS_MAX })
+    expect(world.heard()).toEqual([])
   })
 
   it('have rules that can be changed at run time and override the code', async () => {
