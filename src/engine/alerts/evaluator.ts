@@ -48,6 +48,7 @@ export interface EvaluatorOptions {
 interface Change {
   readonly id: string
   readonly version: number
+  readonly before: Alert | undefined
   readonly alert: Alert | undefined
   readonly notification: Notification | undefined
 }
@@ -108,7 +109,7 @@ export class AlertEvaluator {
       readAll(store, rules, now),
     ])
     const changes = this.#changes(rules, readings, alerts, silences, now)
-    await this.#write(store, changes)
+    await this.#write(store, changes, now)
     await forgetSilences(store, silences, now)
   }
 
@@ -136,8 +137,8 @@ export class AlertEvaluator {
       }
     }
     if (hasMore) this.#env.log.warn({ event: 'alerts.too-many', max: ALERTS_MAX }, 'too many alerts, ignoring new ones')
-    for (const { id, version } of crowdedOut(alerts.size, resolved, changes))
-      changes.set(id, { id, version, alert: undefined, notification: undefined })
+    for (const { id, version, body: before } of crowdedOut(alerts.size, resolved, changes))
+      changes.set(id, { id, version, before, alert: undefined, notification: undefined })
     return [...changes.values()]
   }
 
@@ -150,9 +151,9 @@ export class AlertEvaluator {
     now: number,
   ): Change | undefined {
     const old = stored?.body
-    const version = stored?.version ?? 0
+    const was = { id, version: stored?.version ?? 0, before: old }
     // Turning a rule off ends its alerts without a notification.
-    if (!rule.enabled) return old && { id, version, alert: undefined, notification: undefined }
+    if (!rule.enabled) return old && { ...was, alert: undefined, notification: undefined }
     const labels = reading?.labels ?? old!.labels
     const look = {
       now,
@@ -161,10 +162,10 @@ export class AlertEvaluator {
     }
     const { alert, notice } = advance(old, reading, rule, look)
     if (alert === old) return undefined
-    return { id, version, alert, notification: alert && notice && notificationOf(alert, notice, now) }
+    return { ...was, alert, notification: alert && notice && notificationOf(alert, notice, now) }
   }
 
-  async #write(store: Store, changes: readonly Change[]): Promise<void> {
+  async #write(store: Store, changes: readonly Change[], now: number): Promise<void> {
     if (changes.length === 0) return
     const firings: Firing[] = []
     for (const { id, version, alert, notification } of changes) {
@@ -173,11 +174,12 @@ export class AlertEvaluator {
       firings.push({ record: { kind: ALERT, id, body, expect: version }, jobs })
     }
     const fired = await store.fire(firings)
-    const sent = changes.flatMap(({ notification }, index) =>
-      notification && fired[index]!.status === 'written' ? [notification] : [],
+    const written = changes.filter((_, index) => fired[index]!.status === 'written')
+    await keepEvents(
+      this.#env,
+      written.flatMap(change => eventOf(change, now)),
     )
-    await keepEvents(this.#env, sent.flatMap(eventOf))
-    for (const notification of sent) this.#options.alerts.announce(notification)
+    for (const { notification } of written) if (notification) this.#options.alerts.announce(notification)
   }
 }
 
@@ -197,11 +199,12 @@ function crowdedOut(
   return [...resolved].sort((a, b) => rises(a) - rises(b) || endedAt(a) - endedAt(b)).slice(0, excess)
 }
 
-function eventOf({ notice, at, alert }: Notification): readonly FleetEvent[] {
-  if (notice !== 'firing' && notice !== 'resolved') return []
-  const { id: alertId, rule, labels, severity, summary } = alert
-  const type = notice === 'firing' ? 'alert-fired' : 'alert-resolved'
-  return [{ type, at, alertId, rule, labels, severity, summary }]
+/** What happened to the alert, whether it is silenced or not. */
+function eventOf({ before, alert: after }: Change, at: number): readonly FleetEvent[] {
+  const isFiring = after?.state === 'firing'
+  if ((before?.state === 'firing') === isFiring) return []
+  const { id: alertId, rule, labels, severity, summary } = (after ?? before)!
+  return [{ type: isFiring ? 'alert-fired' : 'alert-resolved', at, alertId, rule, labels, severity, summary }]
 }
 
 async function forgetSilences(store: Store, silences: readonly Silence[], now: number): Promise<void> {

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { type Alert, alertId } from '../../../src/core/alert/alert.js'
 import { newDependency } from '../../../src/core/dependency/dependency.js'
 import { ALERT, ALERTS_MAX } from '../../../src/engine/alerts/records.js'
+import type { Chronos } from '../../../src/engine/client/chronos.js'
 import { silentLog } from '../../../src/engine/client/log.js'
 import { STORES } from '../../support/stores.js'
 import { die, late, World, work } from './world.js'
@@ -138,6 +139,69 @@ describe.each(STORES)('alerts on %s', (_, open) => {
     await chronos.alerts.unsilence(id)
     expect((await chronos.alerts.silences()).data).toEqual([])
     await expect(chronos.alerts.unsilence(id)).rejects.toMatchObject({ code: 'NOT_FOUND' })
+  })
+
+  const SILENCE = { rule: 'dead-letters', for: '20m' } as const
+  const RESOLVED = 'alert dead-letters was resolved after'
+  const COURSES: [string, (world: World, chronos: Chronos) => Promise<void>, told: string[], lines: string[]][] = [
+    [
+      'is silenced all the time',
+      async (world, { alerts, dead }) => {
+        await alerts.silence(SILENCE)
+        await world.advance('6m')
+        await dead.acknowledge({})
+        await world.advance('4m')
+      },
+      [],
+      ['fired 315s', 'resolved 480s'],
+    ],
+    [
+      'is silenced after it fired',
+      async (world, { alerts, dead }) => {
+        await world.advance('6m')
+        await alerts.silence(SILENCE)
+        await dead.acknowledge({})
+        await world.advance('4m')
+      },
+      ['firing dead-letters 315s'],
+      ['fired 315s', 'resolved 480s'],
+    ],
+    [
+      'is still firing when its silence ends',
+      async (world, { alerts }) => {
+        await alerts.silence(SILENCE)
+        await world.advance('21m')
+      },
+      ['firing dead-letters 1215s'],
+      ['fired 315s'],
+    ],
+    [
+      'is ended by turning its rule off',
+      async (world, { alerts }) => {
+        await world.advance('6m')
+        await alerts.setRules({ 'dead-letters': false })
+        await world.advance('15s')
+      },
+      ['firing dead-letters 315s'],
+      ['fired 315s', 'resolved 375s'],
+    ],
+  ]
+
+  it.each(COURSES)('have their lines in the incident report: one that %s', async (_what, happen, told, lines) => {
+    await using world = new World(open)
+    const chronos = world.start()
+    const start = world.clock.now()
+    await die(world, chronos, 1)
+    await happen(world, chronos)
+    expect(world.heard()).toEqual(told)
+    const { timeline } = await chronos.incident({ from: start })
+    const found = timeline.filter(({ kind }) => kind === 'alert')
+    expect(
+      found.map(({ at, text }) => {
+        const seconds = Math.floor((Date.parse(at) - start) / 1000)
+        return `${text.startsWith(RESOLVED) ? 'resolved' : 'fired'} ${seconds}s`
+      }),
+    ).toEqual(lines)
   })
 
   it('that are new replace the oldest resolved ones if there are too many', async () => {
