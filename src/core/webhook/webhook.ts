@@ -230,8 +230,9 @@ export function afterFailure(endpoint: Endpoint, now: number): Endpoint {
   return endpoint.failingSince === undefined ? { ...endpoint, failingSince } : endpoint
 }
 
+/** The same after a successful one. A disabled endpoint stays as it is: a delivery that began before may end later. */
 export function afterSuccess(endpoint: Endpoint): Endpoint {
-  if (endpoint.failingSince === undefined) return endpoint
+  if (endpoint.state === 'disabled' || endpoint.failingSince === undefined) return endpoint
   const { failingSince: _, ...rest } = endpoint
   return rest
 }

@@ -48,6 +48,7 @@ export interface EvaluatorOptions {
 interface Change {
   readonly id: string
   readonly version: number
+  readonly before: Alert | undefined
   readonly alert: Alert | undefined
   readonly notification: Notification | undefined
 }
@@ -108,7 +109,7 @@ export class AlertEvaluator {
       readAll(store, rules, now),
     ])
     const changes = this.#changes(rules, readings, alerts, silences, now)
-    await this.#write(store, changes)
+    await this.#write(store, changes, now)
     await forgetSilences(store, silences, now)
   }
 
@@ -119,8 +120,9 @@ export class AlertEvaluator {
     silences: readonly Silence[],
     now: number,
   ): readonly Change[] {
-    const changes: Change[] = []
-    let room = ALERTS_MAX - alerts.size
+    const changes = new Map<string, Change>()
+    const resolved = [...alerts.values()].filter(({ body }) => !isLive(body))
+    let room = ALERTS_MAX - alerts.size + resolved.length
     let hasMore = false
     for (const rule of rules) {
       const own = [...alerts].filter(([, { body }]) => body.rule === rule.name)
@@ -130,12 +132,14 @@ export class AlertEvaluator {
       for (const id of new Set([...known.keys(), ...seen.keys()])) {
         const change = this.#change(rule, id, alerts.get(id), seen.get(id), silences, now)
         if (change === undefined) continue
-        if (change.version === 0) room--
-        changes.push(change)
+        if (!isLive(alerts.get(id)?.body) && isLive(change.alert)) room--
+        changes.set(id, change)
       }
     }
     if (hasMore) this.#env.log.warn({ event: 'alerts.too-many', max: ALERTS_MAX }, 'too many alerts, ignoring new ones')
-    return changes
+    for (const { id, version, body: before } of crowdedOut(alerts.size, resolved, changes))
+      changes.set(id, { id, version, before, alert: undefined, notification: undefined })
+    return [...changes.values()]
   }
 
   #change(
@@ -147,9 +151,9 @@ export class AlertEvaluator {
     now: number,
   ): Change | undefined {
     const old = stored?.body
-    const version = stored?.version ?? 0
+    const was = { id, version: stored?.version ?? 0, before: old }
     // Turning a rule off ends its alerts without a notification.
-    if (!rule.enabled) return old && { id, version, alert: undefined, notification: undefined }
+    if (!rule.enabled) return old && { ...was, alert: undefined, notification: undefined }
     const labels = reading?.labels ?? old!.labels
     const look = {
       now,
@@ -158,10 +162,10 @@ export class AlertEvaluator {
     }
     const { alert, notice } = advance(old, reading, rule, look)
     if (alert === old) return undefined
-    return { id, version, alert, notification: alert && notice && notificationOf(alert, notice, now) }
+    return { ...was, alert, notification: alert && notice && notificationOf(alert, notice, now) }
   }
 
-  async #write(store: Store, changes: readonly Change[]): Promise<void> {
+  async #write(store: Store, changes: readonly Change[], now: number): Promise<void> {
     if (changes.length === 0) return
     const firings: Firing[] = []
     for (const { id, version, alert, notification } of changes) {
@@ -170,19 +174,37 @@ export class AlertEvaluator {
       firings.push({ record: { kind: ALERT, id, body, expect: version }, jobs })
     }
     const fired = await store.fire(firings)
-    const sent = changes.flatMap(({ notification }, index) =>
-      notification && fired[index]!.status === 'written' ? [notification] : [],
+    const written = changes.filter((_, index) => fired[index]!.status === 'written')
+    await keepEvents(
+      this.#env,
+      written.flatMap(change => eventOf(change, now)),
     )
-    await keepEvents(this.#env, sent.flatMap(eventOf))
-    for (const notification of sent) this.#options.alerts.announce(notification)
+    for (const { notification } of written) if (notification) this.#options.alerts.announce(notification)
   }
 }
 
-function eventOf({ notice, at, alert }: Notification): readonly FleetEvent[] {
-  if (notice !== 'firing' && notice !== 'resolved') return []
-  const { id: alertId, rule, labels, severity, summary } = alert
-  const type = notice === 'firing' ? 'alert-fired' : 'alert-resolved'
-  return [{ type, at, alertId, rule, labels, severity, summary }]
+const isLive = (alert: Alert | undefined): boolean => alert !== undefined && alert.state !== 'inactive'
+
+/** Resolved alerts are kept to be looked up. The oldest make room for new ones, those that rise again last. */
+function crowdedOut(
+  size: number,
+  resolved: readonly Stored<Alert>[],
+  changes: ReadonlyMap<string, Change>,
+): readonly Stored<Alert>[] {
+  const added = [...changes.values()].filter(({ version }) => version === 0).length
+  const excess = size + added - ALERTS_MAX
+  if (excess <= 0) return []
+  const rises = ({ id }: Stored<Alert>): number => Number(isLive(changes.get(id)?.alert))
+  const endedAt = ({ body: { resolvedAt = 0 } }: Stored<Alert>): number => resolvedAt
+  return [...resolved].sort((a, b) => rises(a) - rises(b) || endedAt(a) - endedAt(b)).slice(0, excess)
+}
+
+/** What happened to the alert, whether it is silenced or not. */
+function eventOf({ before, alert: after }: Change, at: number): readonly FleetEvent[] {
+  const isFiring = after?.state === 'firing'
+  if ((before?.state === 'firing') === isFiring) return []
+  const { id: alertId, rule, labels, severity, summary } = (after ?? before)!
+  return [{ type: isFiring ? 'alert-fired' : 'alert-resolved', at, alertId, rule, labels, severity, summary }]
 }
 
 async function forgetSilences(store: Store, silences: readonly Silence[], now: number): Promise<void> {

@@ -50,7 +50,10 @@ export class Listeners {
     return this.#cache.fresh()
   }
 
-  /** The event as a job for each listener. They compete for it if several processes listen under one name. */
+  /**
+   * The event as a job for each listener. They compete for it if several processes listen under one name. Listeners
+   * belong to the fleet, so the job has no tenant; it has the partition that a job of the tenant has.
+   */
   jobsFor(news: JobNews): readonly NewJob[] {
     const listeners = this.#known.filter(({ event }) => event === news.type)
     if (listeners.length === 0) return []
@@ -66,7 +69,7 @@ export class Listeners {
       payload,
       runAt: { delayMs: 0 },
       tags: [news.type],
-      ...(tenantId !== undefined && { tenantId }),
+      ...(tenantId !== undefined && { partition: tenantId }),
     }))
   }
 

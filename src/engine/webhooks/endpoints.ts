@@ -84,10 +84,10 @@ export class Endpoints {
     return this.#known.get(id)?.endpoint
   }
 
-  /** The endpoint as last read; one that this process does not know is read from the store. */
+  /** The endpoint as last read. One that is unknown or disabled is read from the store: another process may have enabled it. */
   async find(id: string): Promise<Endpoint | undefined> {
-    const known = this.#known.get(id)?.endpoint
-    if (known) return known
+    const known = this.peek(id)
+    if (known?.state === 'enabled') return known
     const stored = await this.#records.find(id)
     return stored && this.#learn(stored)
   }

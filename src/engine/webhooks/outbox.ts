@@ -126,14 +126,14 @@ export class Outbox {
     const endpoints = this.#endpoints.wanting(subject)
     if (endpoints.length === 0) return []
     const message = this.#message(subject.type, messageBody(subject.type, this.#parts.time.now(), data))
-    return endpoints.map(endpoint => this.#toEndpoint(endpoint, message, subject.tenantId))
+    return endpoints.map(endpoint => this.#toEndpoint(endpoint, message))
   }
 
   /** A test message for one endpoint, whatever events it subscribed to. */
   testOf(endpoint: Endpoint): NewJob {
     const data = { endpointId: endpoint.id, message: 'a test of this webhook' }
     const body = messageBody('webhook.test', this.#parts.time.now(), data)
-    return this.#toEndpoint(endpoint, this.#message('webhook.test', body), endpoint.tenantId)
+    return this.#toEndpoint(endpoint, this.#message('webhook.test', body))
   }
 
   /** The deliveries are stored and can be sent. */
@@ -157,7 +157,7 @@ export class Outbox {
     const url = type === 'job.retrying' ? undefined : webhook
     if (endpoints.length === 0 && url === undefined) return []
     const message = this.#message(type, jobMessageBody(news))
-    const jobs = endpoints.map(endpoint => this.#toEndpoint(endpoint, message, tenantId))
+    const jobs = endpoints.map(endpoint => this.#toEndpoint(endpoint, message))
     return url === undefined ? jobs : [...jobs, this.#toUrl(url, message, tenantId)]
   }
 
@@ -166,15 +166,16 @@ export class Outbox {
     return { messageId: `msg_${dice.id(clock.now()).replaceAll('-', '')}`, type, body }
   }
 
+  /** It belongs to the tenant of the endpoint, because it shows how that endpoint answered. */
   #toEndpoint(
-    { id: endpointId, retry }: Endpoint,
+    { id: endpointId, retry, tenantId }: Endpoint,
     message: Pick<DeliveryPayload, 'messageId' | 'type' | 'body'>,
-    tenantId: string | undefined,
   ): NewJob {
     const job = this.#delivery({ ...message, endpointId }, endpointKey(endpointId), tenantId)
     return { ...job, tags: [endpointId, message.type], ...(retry && { override: retry }) }
   }
 
+  /** It belongs to the tenant of the job that named the URL. */
   #toUrl(
     url: string,
     message: Pick<DeliveryPayload, 'messageId' | 'type' | 'body'>,

@@ -167,10 +167,13 @@ export class Webhooks {
     return { id: job.id }
   }
 
-  /** Deliveries to an endpoint, newest first. They are jobs and can be inspected and retried like others. */
+  /**
+   * Deliveries to an endpoint, newest first. They are jobs and can be inspected and retried like others. An endpoint of a
+   * tenant shows those of its tenant: it may have belonged to no tenant, or to another one.
+   */
   async deliveries(id: string, { state, ...page }: DeliveryQuery = {}): Promise<List<JobView>> {
-    await this.#options.endpoints.get(id)
-    return this.#options.jobs.list(present({ queue: DELIVERIES, tag: id, state }), page)
+    const { tenantId } = await this.#options.endpoints.get(id)
+    return this.#options.jobs.list(present({ queue: DELIVERIES, tag: id, state, tenantId }), page)
   }
 
   /** Redrives the deliveries that died since a time. */

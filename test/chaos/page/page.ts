@@ -4,6 +4,7 @@ import type { Result } from '../result.js'
 import type { Outcome, Size } from '../scenario.js'
 import { SCENARIOS } from '../scenarios.js'
 import { FOUND, HELD_BY, INTRODUCTION, MATRIX, NOT_HELD, NOT_PROMISED } from './text.js'
+import { amount, countWords, sizeWords } from './words.js'
 
 export const PAGE_PATH = fileURLToPath(new URL('../../../docs/reliability.md', import.meta.url))
 
@@ -72,8 +73,8 @@ function sizeOf({ scenario, size, notRun }: Outcome): string {
   const full: Size = SCENARIOS.find(({ name }) => name === scenario)?.full ?? {}
   return Object.entries(size)
     .map(
-      ([what, count]) =>
-        `${amount(count)} ${what}${(full[what] ?? 0) > count ? ` (full: ${amount(full[what]!)})` : ''}`,
+      ([name, count]) =>
+        `${sizeWords(name, count)}${(full[name] ?? 0) > count ? ` (full: ${amount(full[name]!)})` : ''}`,
     )
     .join(', ')
 }
@@ -81,7 +82,7 @@ function sizeOf({ scenario, size, notRun }: Outcome): string {
 function countsOf({ counts }: Outcome): string {
   return Object.entries(counts)
     .filter(([, count]) => count > 0)
-    .map(([what, count]) => `${amount(count)} ${what}`)
+    .map(([what, count]) => countWords(what, count))
     .join(', ')
 }
 
@@ -92,8 +93,4 @@ function verdictOf({ violations, missing, notRun }: Outcome): string {
     .join('; ')
     .replaceAll('|', '\\|')
     .replaceAll('\n', ' ')
-}
-
-function amount(count: number): string {
-  return count.toLocaleString('en-US')
 }

@@ -150,6 +150,12 @@ describe('the health of an endpoint', () => {
     expect(afterFailure(over, NOW + 2 * FAILING_MAX_MS)).toBe(over)
   })
 
+  it('stays as it is once it is disabled, also after a late success', () => {
+    const over = disabled(afterFailure(endpoint(), NOW), 'gone', NOW + 1)
+    expect(afterSuccess(over)).toBe(over)
+    expect(afterFailure(over, NOW + FAILING_MAX_MS)).toBe(over)
+  })
+
   it('is reset when it is enabled', () => {
     const over = disabled(afterFailure(endpoint(), NOW), 'gone', NOW + 1)
     expect(enabled(over, NOW)).toEqual(endpoint())

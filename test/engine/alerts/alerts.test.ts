@@ -1,5 +1,9 @@
 import { describe, expect, it } from 'vitest'
+import { type Alert, alertId } from '../../../src/core/alert/alert.js'
 import { newDependency } from '../../../src/core/dependency/dependency.js'
+import { ALERT, ALERTS_MAX } from '../../../src/engine/alerts/records.js'
+import type { Chronos } from '../../../src/engine/client/chronos.js'
+import { silentLog } from '../../../src/engine/client/log.js'
 import { STORES } from '../../support/stores.js'
 import { die, late, World, work } from './world.js'
 
@@ -135,6 +139,115 @@ describe.each(STORES)('alerts on %s', (_, open) => {
     await chronos.alerts.unsilence(id)
     expect((await chronos.alerts.silences()).data).toEqual([])
     await expect(chronos.alerts.unsilence(id)).rejects.toMatchObject({ code: 'NOT_FOUND' })
+  })
+
+  const SILENCE = { rule: 'dead-letters', for: '20m' } as const
+  const RESOLVED = 'alert dead-letters was resolved after'
+  const COURSES: [string, (world: World, chronos: Chronos) => Promise<void>, told: string[], lines: string[]][] = [
+    [
+      'is silenced all the time',
+      async (world, { alerts, dead }) => {
+        await alerts.silence(SILENCE)
+        await world.advance('6m')
+        await dead.acknowledge({})
+        await world.advance('4m')
+      },
+      [],
+      ['fired 315s', 'resolved 480s'],
+    ],
+    [
+      'is silenced after it fired',
+      async (world, { alerts, dead }) => {
+        await world.advance('6m')
+        await alerts.silence(SILENCE)
+        await dead.acknowledge({})
+        await world.advance('4m')
+      },
+      ['firing dead-letters 315s'],
+      ['fired 315s', 'resolved 480s'],
+    ],
+    [
+      'is still firing when its silence ends',
+      async (world, { alerts }) => {
+        await alerts.silence(SILENCE)
+        await world.advance('21m')
+      },
+      ['firing dead-letters 1215s'],
+      ['fired 315s'],
+    ],
+    [
+      'is ended by turning its rule off',
+      async (world, { alerts }) => {
+        await world.advance('6m')
+        await alerts.setRules({ 'dead-letters': false })
+        await world.advance('15s')
+      },
+      ['firing dead-letters 315s'],
+      ['fired 315s', 'resolved 375s'],
+    ],
+  ]
+
+  it.each(COURSES)('have their lines in the incident report: one that %s', async (_what, happen, told, lines) => {
+    await using world = new World(open)
+    const chronos = world.start()
+    const start = world.clock.now()
+    await die(world, chronos, 1)
+    await happen(world, chronos)
+    expect(world.heard()).toEqual(told)
+    const { timeline } = await chronos.incident({ from: start })
+    const found = timeline.filter(({ kind }) => kind === 'alert')
+    expect(
+      found.map(({ at, text }) => {
+        const seconds = Math.floor((Date.parse(at) - start) / 1000)
+        return `${text.startsWith(RESOLVED) ? 'resolved' : 'fired'} ${seconds}s`
+      }),
+    ).toEqual(lines)
+  })
+
+  it('that are new replace the oldest resolved ones if there are too many', async () => {
+    await using world = new World(open)
+    const chronos = world.start()
+    const now = world.clock.now()
+    const resolved = ['lonely', ...Array.from({ length: ALERTS_MAX - 1 }, (_each, n) => `queue-${n}`)].map(
+      (queue, n): Alert => {
+        const labels = { queue }
+        const at = now - ALERTS_MAX + n
+        return {
+          ...{ id: alertId('no-workers', labels), rule: 'no-workers', labels, state: 'inactive', severity: 'critical' },
+          ...{ value: 0, summary: '', since: at, evaluatedAt: at, trueAt: at, firedAt: at, resolvedAt: at },
+        }
+      },
+    )
+    await world.store.putRecords(resolved.map(alert => ({ kind: ALERT, id: alert.id, body: JSON.stringify(alert) })))
+    await chronos.enqueue('mail', {}, { queue: 'lonely' })
+    await world.advance('10m')
+    expect(world.heard()).toEqual(['firing no-workers 60s', 'firing queue-latency 375s'])
+    const kept = (await chronos.alerts.list()).data
+    expect(kept).toHaveLength(ALERTS_MAX)
+    const left = new Set(kept.map(({ id }) => id))
+    // The first one fired again, so the next one made room.
+    expect(resolved.filter(({ id }) => !left.has(id)).map(({ labels }) => labels['queue'])).toEqual(['queue-0'])
+  })
+
+  it('are not raised while there is no room beside those that have not ended', async () => {
+    await using world = new World(open)
+    const warnings: object[] = []
+    const log = { ...silentLog, warn: (facts: object) => void warnings.push(facts) }
+    const chronos = world.start({ log })
+    const now = world.clock.now()
+    const labels = { queue: 'lonely' }
+    const live = Array.from({ length: ALERTS_MAX }, (_each, n): Alert => {
+      const times = { since: now, evaluatedAt: now, trueAt: now, firedAt: now }
+      // This version does not know their rule, so nothing ends them.
+      const rule = 'later' as Alert['rule']
+      return { ...times, id: `later-${n}`, rule, labels, state: 'firing', severity: 'warning', value: 1, summary: '' }
+    })
+    await world.store.putRecords(live.map(alert => ({ kind: ALERT, id: alert.id, body: JSON.stringify(alert) })))
+    await chronos.enqueue('mail', {}, { queue: 'lonely' })
+    await world.advance('2m')
+    expect(await world.store.records(ALERT, { limit: 2 * ALERTS_MAX })).toHaveLength(ALERTS_MAX)
+    expect(warnings).toContainEqual({ event: 'alerts.too-many', max: ALERTS_MAX })
+    expect(world.heard()).toEqual([])
   })
 
   it('have rules that can be changed at run time and override the code', async () => {

@@ -175,6 +175,17 @@ describe.each(STORES)('a listener to the events of all processes, on %s', (_, op
     expect((await w.there.jobs.list({ internal: true })).data.map(({ name }) => name)).toEqual(['chronos:event'])
   })
 
+  test('keeps its events from the tenants whose jobs they report, and tenants stay apart in its queue', async () => {
+    await using w = world(open, { works: false })
+    await w.pass((await w.process().on('job.cancelled', () => undefined, { everywhere: true, as: 'a' }))())
+    await w.clock.advance(2_000)
+    const { id } = await w.there.enqueue(total, 1, { tenantId: 'acme' })
+    await w.there.jobs.cancel(id)
+    const [event, ...more] = (await w.there.jobs.list({ internal: true })).data
+    expect(event).toMatchObject({ payload: { job: { id, tenantId: 'acme' } }, partition: 'acme' })
+    expect([event!.tenantId, more]).toEqual([undefined, []])
+  })
+
   test('that no process has used for a week is given up with its events, and the log says so', async () => {
     await using w = world(open, { works: false })
     const queue = 'chronos:events/gone/job.cancelled'

@@ -4,6 +4,7 @@ import type { EndpointInput } from '../../../src/core/webhook/webhook.js'
 import { Chronos } from '../../../src/engine/client/chronos.js'
 import { seededDice } from '../../../src/engine/time/virtual.js'
 import { memoryStore } from '../../../src/store/memory.js'
+import { hear, startReceiver } from '../../support/receiver.js'
 import { STORES } from '../../support/stores.js'
 import { good, postbox, quiet, webhookChronos } from './postbox.js'
 
@@ -68,6 +69,33 @@ describe.each(STORES)('endpoints on %s', (_, store) => {
     expect(lines.length).toBeGreaterThan(0)
     for (const key of [secret, second]) expect(everything).not.toContain(key.slice('whsec_'.length))
   })
+
+  test('are reported as disabled once, even if a delivery succeeds afterwards', async () => {
+    const told: string[] = []
+    const answers: (number | Promise<number>)[] = []
+    await using receiver = await startReceiver(async (request, response) => {
+      const { path, body } = await hear(request)
+      if (path === '/watch') told.push((JSON.parse(body) as { type: string }).type)
+      else response.statusCode = await answers.shift()!
+      response.end()
+    })
+    await using t = webhookChronos({ store })
+    const { webhooks } = t.chronos
+    const events = ['job.succeeded'] as const
+    const { id } = await webhooks.create({ url: `${receiver.origin}/hook`, events, retry: 'none' })
+    await webhooks.create({ url: `${receiver.origin}/watch`, events: ['webhook.disabled'] })
+    const isDisabled = new Promise<number>(resolve => t.on('webhook.disabled', () => resolve(200)))
+    answers.push(500, isDisabled, 410)
+    await t.enqueue(good)
+    await quiet(t)
+    await t.enqueueMany(good, [{}, {}])
+    await quiet(t)
+    await t.advance('1m')
+    const states = (await webhooks.deliveries(id)).data.map(({ state }) => state)
+    expect(states.sort()).toEqual(['dead', 'dead', 'succeeded'])
+    expect(told).toEqual(['webhook.disabled'])
+    expect(await webhooks.get(id)).toMatchObject({ state: 'disabled', failingSince: expect.any(String) })
+  })
 })
 
 test('an endpoint that another process created is seen, and any process can send its deliveries', async () => {
@@ -94,6 +122,27 @@ test('an endpoint that another process created is seen, and any process can send
   await t.advance('1h')
   await quiet(t)
   expect(box.bodies()).toMatchObject([{ type: 'job.succeeded' }, { type: 'job.cancelled', data: { jobId: id } }])
+  await other.close()
+})
+
+test('an endpoint that another process just enabled gets the deliveries that this one sends', async () => {
+  await using box = await postbox()
+  let store: ReturnType<typeof memoryStore> | undefined
+  await using t = webhookChronos({ store: clock => (store ??= memoryStore({ clock })) })
+  const { id } = await t.chronos.webhooks.create({ url: box.url, events: ['job.dead'] })
+  await t.advance('20s')
+  await t.chronos.webhooks.disable(id)
+  const other = new Chronos(async () => ({ ...store!, close: async () => {} }), t.clock, seededDice(2), {
+    log: false,
+    egress: { allow: ['loopback'] },
+  })
+  await other.webhooks.enable(id)
+  const delivery = await other.webhooks.test(id)
+  // Another delivery wakes this process before it reads the endpoints again.
+  await t.enqueue(good, {}, { webhook: box.url })
+  await quiet(t)
+  expect(await t.jobs.get(delivery.id)).toMatchObject({ state: 'succeeded' })
+  expect(box.bodies().map(({ type }) => type)).toContain('webhook.test')
   await other.close()
 })
 

@@ -9,6 +9,14 @@ interface Webhook {
   readonly secret?: string
 }
 
+interface Internal {
+  readonly id: string
+  readonly name: string
+  readonly state: string
+  readonly dependency?: string
+  readonly tenantId?: string
+}
+
 const LOOPBACK = { chronos: { egress: { allow: ['loopback'] } } } as const
 const HOOK = { url: 'http://127.0.0.1:9/hooks', events: ['job.dead', 'job.succeeded'] }
 
@@ -145,5 +153,65 @@ describe('webhooks', () => {
     }
     expect((await t.api('POST', '/webhooks', { ...HOOK, tenantId: 'acme' }, globex)).status).toBe(403)
     expect((await t.api('GET', path, undefined, acme)).body).toMatchObject({ state: 'enabled' })
+  })
+
+  it('keep the deliveries to the endpoints of the fleet from the tenant whose jobs they report', async () => {
+    await using t = await startServer({ ...LOOPBACK, asAdmin: true })
+    const acme = await tokenOf(t, 'admin', 'acme')
+    const events = ['job.cancelled']
+    const fleet = (await t.api<Webhook>('POST', '/webhooks', { ...HOOK, events })).body
+    const own = (await t.api<Webhook>('POST', '/webhooks', { ...HOOK, events }, acme)).body
+    const stop = await t.chronos.on('job.cancelled', () => undefined, { everywhere: true, as: 'billing' })
+    await stop()
+    const { id } = await t.chronos.enqueue('order', {}, { tenantId: 'acme', webhook: HOOK.url })
+    expect((await t.api('POST', `/jobs/${id}/cancel`, undefined, acme)).status).toBe(200)
+
+    const internal = async (headers?: Readonly<Record<string, string>>) =>
+      (await t.api<{ data: Internal[] }>('GET', '/jobs?internal=true', undefined, headers)).body.data
+    const all = await internal()
+    const toOwn = `webhook:${own.id}`
+    const toUrl = `webhook:${new URL(HOOK.url).origin}`
+    expect((await internal(acme)).map(({ dependency }) => dependency).sort()).toEqual([toUrl, toOwn].sort())
+    const others = all.filter(({ tenantId }) => tenantId === undefined)
+    expect(others.map(({ name, dependency }) => dependency ?? name).sort()).toEqual([
+      'chronos:event',
+      `webhook:${fleet.id}`,
+    ])
+    for (const other of others) {
+      for (const [method, path] of [
+        ['GET', ''],
+        ['GET', '/logs'],
+        ['GET', '/history'],
+        ['GET', '/explain'],
+        ['POST', '/cancel'],
+        ['DELETE', ''],
+      ] as const) {
+        const { status } = await t.api(method, `/jobs/${other.id}${path}`, undefined, acme)
+        expect([method, path, status]).toEqual([method, path, 404])
+      }
+    }
+    await t.api('POST', '/jobs:cancel', { filter: { internal: true } }, acme)
+    expect((await internal()).filter(({ state }) => state === 'waiting').map(job => job.id)).toEqual(
+      others.map(job => job.id),
+    )
+  })
+
+  it('show a tenant that is given an endpoint only its own deliveries', async () => {
+    await using t = await startServer({ ...LOOPBACK, asAdmin: true })
+    const acme = await tokenOf(t, 'viewer', 'acme')
+    const { id } = (await t.api<Webhook>('POST', '/webhooks', HOOK)).body
+    const test = async () => (await t.api<{ id: string }>('POST', `/webhooks/${id}/test`)).body.id
+    const seen = async (headers?: Readonly<Record<string, string>>) => {
+      const { body } = await t.api<{ data: Internal[] }>('GET', `/webhooks/${id}/deliveries`, undefined, headers)
+      return body.data.map(job => job.id)
+    }
+    const old = await test()
+    expect(await seen()).toEqual([old])
+    await t.api('PUT', `/webhooks/${id}`, { ...HOOK, tenantId: 'acme' })
+    expect(await seen(acme)).toEqual([])
+    const own = await test()
+    expect(await seen(acme)).toEqual([own])
+    await t.api('PUT', `/webhooks/${id}`, HOOK)
+    expect(await seen()).toEqual([own, old])
   })
 })
