@@ -88,10 +88,11 @@ function manualVerbs(session: Session) {
     change: (ids, decide, following) =>
       session.counted(ids.length, (db, now, delta) => manual.change(db, ids, decide, following, now, delta)),
     remove: (ids, which) => session.countedEach(ids, (...call) => manual.remove(...call, which)),
-    prune: async request => {
-      const old = await findOld(session.steps(), request, session.now())
-      return session.counted(request.limit, (db, now, delta) => manual.prune(db, request, old, now, delta))
-    },
+    prune: request =>
+      session.inSteps(async steps => {
+        const old = await findOld(steps, request, session.now())
+        return session.counted(request.limit, (db, now, delta) => manual.prune(db, request, old, now, delta))
+      }),
     setQueue: (name, change) => session.write(1, (db, now) => settings.setQueue(db, name, change, now)),
     removeQueues: (names, which) => session.write(names.length, db => settings.removeQueues(db, names, which)),
     putPolicies: policies => session.write(policies.length, db => settings.putPolicies(db, policies)),
@@ -101,13 +102,13 @@ function manualVerbs(session: Session) {
 function readVerbs(session: Session) {
   return {
     get: id => session.read(db => manual.find(db, id)),
-    list: (filter, page) => read.list(session.steps(), filter, page, session.now()),
-    count: (filter, cap, lookAt) => read.count(session.steps(), filter, cap, lookAt, session.now()),
+    list: (filter, page) => session.inSteps(steps => read.list(steps, filter, page, session.now())),
+    count: (filter, cap, lookAt) => session.inSteps(steps => read.count(steps, filter, cap, lookAt, session.now())),
     liveSchedules: ids => session.read(db => liveSchedules(db, ids)),
-    backlog: request => backlog(session.steps(), request, session.now()),
-    census: request => census(session.steps(), request, session.now()),
-    wave: request => wave(session.steps(), request, session.now()),
-    waiting: request => waiting(session.steps(), request, session.now()),
+    backlog: request => session.inSteps(steps => backlog(steps, request, session.now())),
+    census: request => session.inSteps(steps => census(steps, request, session.now())),
+    wave: request => session.inSteps(steps => wave(steps, request, session.now())),
+    waiting: request => session.inSteps(steps => waiting(steps, request, session.now())),
     tally: redriveId => session.read(db => read.tally(db, redriveId)),
     history: (id, page) => session.read(db => read.history(db, id, page)),
     logs: (id, page) => session.read(db => read.logs(db, id, page)),

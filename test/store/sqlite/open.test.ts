@@ -176,7 +176,9 @@ describe('an unusable file', () => {
     const away = folder.file('away.db')
     for (const suffix of ['', '-wal', '-shm']) renameSync(folder.file() + suffix, away + suffix)
     const gone = { code: 'STORE_UNAVAILABLE', message: expect.stringContaining('was moved or deleted') }
+    await expect(store.audit()).rejects.toMatchObject(gone)
     await expect(store.enqueue([job()])).rejects.toMatchObject(gone)
+    await expect(store.audit()).rejects.toMatchObject(gone)
     await expect(store.enqueue([job()])).rejects.toMatchObject(gone)
     expect(existsSync(folder.file())).toBe(false)
     for (const suffix of ['', '-wal', '-shm'])

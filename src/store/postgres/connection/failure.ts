@@ -112,7 +112,7 @@ export function needsAnotherConnection(error: unknown): boolean {
 }
 
 /** How the driver reports a lost connection. */
-const NO_CONNECTION = /^(Connection terminated|Client (has|was) |timeout e|Cannot use a pool)/
+const NO_CONNECTION = /^(Connection terminated|Client (has|was) |timeout e|Query read timeout|Cannot use a pool)/
 
 /** The connection was lost, and the answer with it. */
 export function lostConnection(error: unknown): boolean {

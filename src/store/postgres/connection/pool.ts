@@ -48,8 +48,8 @@ const TRIES_MAX = 5
 /** How often a call waits for the time of a statement until one of the connections is free. */
 const WAITS_MAX = 6
 
-/** Settings added to those of the caller. */
-const OURS = { keepAlive: true, pipeline: true, fallback_application_name: 'chronos' } as const
+/** Settings added to those of the caller. The store has its own timeouts, and some calls take longer than others. */
+const OURS = { keepAlive: true, pipeline: true, query_timeout: 0, fallback_application_name: 'chronos' } as const
 
 export interface DatabaseOptions {
   readonly place: Place

@@ -84,11 +84,14 @@ export async function census(db: Database, { queues: asked, cap }: CensusRequest
   return [...drafts.values()].map(draft => censusOf(draft, cap))
 }
 
+/** An integer, because the index has integers. */
+const WINDOW_END = 'ceil(clock.now + $3::float8)::bigint'
+
 const COMING = `${LEVELS}
   SELECT (SELECT now FROM clock), bucket, phase, count(*)::int FROM (
     SELECT floor((line.run_at - clock.now) * $4::float8 / $3::float8)::int AS bucket,
       CASE WHEN line.pass IS NOT NULL THEN 'blocked' WHEN line.attempt > 0 THEN 'retrying' ELSE 'scheduled' END AS phase
-    FROM clock, own, ${line('j.run_at > clock.now AND j.run_at < clock.now + $3::float8', '$2')} LIMIT $2
+    FROM clock, own, ${line(`j.run_at > clock.now AND j.run_at < ${WINDOW_END}`, '$2')} LIMIT $2
   ) AS coming GROUP BY bucket, phase
   UNION ALL SELECT now, NULL, NULL, 0 FROM clock`
 
@@ -98,7 +101,7 @@ const AROUND = `${LEVELS}
     (SELECT count(*)::int AS looked, (count(*) FILTER (WHERE attempt > 0))::int AS again FROM (
       SELECT line.attempt FROM clock, own, ${line('j.run_at <= clock.now', '$2')} LIMIT $2) AS line) AS due,
     (SELECT count(*)::int AS count FROM (
-      SELECT 1 FROM clock, own, ${line('j.run_at >= clock.now + $3::float8', '$2')} LIMIT $2) AS line) AS beyond`
+      SELECT 1 FROM clock, own, ${line(`j.run_at >= ${WINDOW_END}`, '$2')} LIMIT $2) AS line) AS beyond`
 
 export async function wave(db: Database, { queue, windowMs, buckets, lookAt }: WaveRequest): Promise<Wave> {
   const zeros = (): number[] => Array.from({ length: buckets }, () => 0)

@@ -106,7 +106,7 @@ const UNREADABLE = '\\\\u(0000|d[89a-f])'
  */
 function errorHas(where: Where, text: string): string {
   const [whole, wanted] = [where.value(withinJson(text)), where.value(folded(text))]
-  const has = (part: string) => `strpos(lower(error::json ->> '${part}'), ${wanted}) > 0`
+  const has = (part: string) => `strpos(lower((error::json ->> '${part}') COLLATE "C"), ${wanted}) > 0`
   return `(state <> 'succeeded' AND run > 0 AND EXISTS (
     SELECT 1 FROM (SELECT ${ERROR} AS error OFFSET 0) AS last
     WHERE CASE WHEN strpos(lower(error), ${whole}) = 0 THEN false WHEN error ~ '${UNREADABLE}' THEN true
@@ -168,6 +168,7 @@ export async function list(db: Database, filter: JobFilter, page: PageRequest): 
   const after = page.cursor === undefined ? undefined : idAt(kind, page.cursor)
   const window = await windowOf(db, filter, way, after, page.lookAt)
   const where = whereOf(filter)
+  const looked = (last?: string) => lookedAt(db, filter, window, way, after, last)
   if (after !== undefined) where.add(`id ${way.beyond} ?::uuid`, after)
   if (window?.end !== undefined) where.add(`id ${way.until} ?::uuid`, window.end)
   const limit = where.value(page.limit + 1)
@@ -177,10 +178,9 @@ export async function list(db: Database, filter: JobFilter, page: PageRequest): 
   )
   const shown = cut(rows, page.limit, readJob, row => cursorAt(kind, row[0]))
   if (page.lookAt === undefined) return shown
-  if (shown.next !== undefined)
-    return { ...shown, ...(await lookedAt(db, filter, way, after, rows[page.limit - 1]![0])) }
+  if (shown.next !== undefined) return { ...shown, ...(await looked(rows[page.limit - 1]![0])) }
   if (window?.end !== undefined) return { ...shown, next: cursorAt(kind, window.end), looked: page.lookAt }
-  return { ...shown, ...(await lookedAt(db, filter, way, after)) }
+  return { ...shown, ...(await looked()) }
 }
 
 /** A list goes down from the newest, or up from the oldest. */
@@ -188,15 +188,18 @@ const DOWN = { order: 'DESC', beyond: '<', until: '>=' } as const
 const UP = { order: 'ASC', beyond: '>', until: '<=' } as const
 type Way = typeof DOWN | typeof UP
 
+/** Which jobs a search reads. */
 interface Window {
-  /** The last id of the window; absent if no jobs follow. */
+  /** Its last id; absent if no jobs follow, or an index leads to few. */
   readonly end?: string
+  /** The condition of an index that leads to few jobs. */
+  readonly few?: JobFilter
 }
 
 /** Reading all entries of an index takes no longer than a window with this many jobs. */
 const FEW = 10_000
 
-/** Where the search stops after `lookAt` jobs; undefined if an index leads to few matching jobs. */
+/** Where the search stops after `lookAt` jobs; undefined without such a limit. */
 async function windowOf(
   db: Database,
   filter: JobFilter,
@@ -204,24 +207,22 @@ async function windowOf(
   after: string | undefined,
   lookAt: number | undefined,
 ): Promise<Window | undefined> {
-  if (lookAt === undefined || isNamed(filter) || (await areFew(db, filter))) return undefined
+  if (lookAt === undefined) return undefined
+  const few = await fewOf(db, filter)
+  if (few) return { few }
   const from = after === undefined ? '' : `WHERE id ${way.beyond} $2::uuid`
   const sql = `SELECT id FROM @jobs ${from} ORDER BY id ${way.order} LIMIT 1 OFFSET $1`
   const [row] = await db.read<[end: string]>(sql, lookAt - 1, ...(after === undefined ? [] : [after]))
   return row ? { end: row[0] } : {}
 }
 
-/** Whether no search is needed: the filter matches every job, or names jobs by id or key. */
-function isNamed(filter: JobFilter): boolean {
-  return (
-    filter.ids !== undefined || filter.key !== undefined || Object.values(filter).every(value => value === undefined)
-  )
-}
-
-/** Whether one of the conditions has an index with few matching jobs. */
-async function areFew(db: Database, filter: JobFilter): Promise<boolean> {
+/** The condition that has an index with few matching jobs; all conditions if none needs a search. */
+async function fewOf(db: Database, filter: JobFilter): Promise<JobFilter | undefined> {
+  const { ids, key } = filter
+  if (ids !== undefined || key !== undefined) return present({ ids, key })
+  if (Object.values(filter).every(value => value === undefined)) return filter
   const narrow = narrowed(filter)
-  return narrow !== undefined && (await count(db, narrow, FEW)).relation === 'exact'
+  return narrow !== undefined && (await count(db, narrow, FEW)).relation === 'exact' ? narrow : undefined
 }
 
 function narrowed(filter: JobFilter): JobFilter | undefined {
@@ -242,15 +243,16 @@ function narrowed(filter: JobFilter): JobFilter | undefined {
 async function lookedAt(
   db: Database,
   filter: JobFilter,
+  window: Window | undefined,
   way: Way,
   after: string | undefined,
-  last?: string,
+  last: string | undefined,
 ): Promise<Pick<Page<Job>, 'looked'>> {
   if (filter.text === undefined && filter.error === undefined) return {}
-  const where = new Where()
+  const where = whereOf(window?.few ?? {})
   if (after !== undefined) where.add(`id ${way.beyond} ?::uuid`, after)
   if (last !== undefined) where.add(`id ${way.until} ?::uuid`, last)
-  const [row] = await db.read<[number]>(`SELECT count(*)::int FROM @jobs WHERE ${where}`, ...where.values)
+  const [row] = await db.read<[number]>(`SELECT count(*)::int FROM @jobs AS jobs WHERE ${where}`, ...where.values)
   return { looked: row![0] }
 }
 

@@ -11,6 +11,7 @@ import {
   waitingSql,
 } from '../../reads/waiting.js'
 import type { Database } from '../connection/pool.js'
+import { INDEXED_MAX } from '../migrations.js'
 import { ofBoth } from './both-indexes.js'
 import { LEVELS } from './census.js'
 
@@ -27,12 +28,14 @@ const CUT_LINES = `${LEVELS}
   SELECT (SELECT now FROM clock), count(*)::int FROM own WHERE EXISTS (
     SELECT 1 FROM (${ofBoth('run_at', LINE, 'run_at', '$2 + 1')}) AS line OFFSET $2)`
 
-/** The first jobs of the dependency `$1`. */
-const DEPENDENCY = `SELECT ${WAITING_COLUMNS} FROM @jobs WHERE state = 'waiting' AND dependency = $1 ORDER BY run_at LIMIT $2`
+/** The jobs of the dependency `$1`, as in the definition of their index. */
+const OF_ONE = `FROM @jobs WHERE state = 'waiting' AND dependency IS NOT NULL
+  AND left(dependency, ${INDEXED_MAX}) = left($1::text, ${INDEXED_MAX}) AND dependency = $1::text ORDER BY run_at`
+const DEPENDENCY = `SELECT ${WAITING_COLUMNS} ${OF_ONE} LIMIT $2`
 const CLOCK = 'WITH clock AS MATERIALIZED (SELECT @now_ms() AS now)'
 const CUT_DEPENDENCY = `${CLOCK}
   SELECT (SELECT now FROM clock), count(*)::int FROM (
-    SELECT 1 FROM @jobs WHERE state = 'waiting' AND dependency = $1 ORDER BY run_at OFFSET $2 LIMIT 1) AS beyond`
+    SELECT 1 ${OF_ONE} OFFSET $2 LIMIT 1) AS beyond`
 
 const CONDITIONS = `($3::boolean IS NOT TRUE OR attempt > 0) AND ($4::text IS NULL OR queue = $4)
   AND ($5::text IS NULL OR queue <> $5) AND ($6::text IS NULL OR fingerprint = $6)

@@ -83,7 +83,7 @@ const OLD = `
   FROM clock, unnest($1::text[], $2::float8[]) AS kept (ended, ms),
     LATERAL (
       SELECT ${KNOWN_COLUMNS}, lane, pk, finished_at FROM @jobs
-      WHERE state = kept.ended AND finished_at IS NOT NULL AND finished_at <= clock.now - kept.ms
+      WHERE state = kept.ended AND finished_at IS NOT NULL AND finished_at <= floor(clock.now - kept.ms)::bigint
       ORDER BY finished_at, pk LIMIT $3 FOR UPDATE SKIP LOCKED
     ) AS old
   ORDER BY old.finished_at, old.pk LIMIT $3`

@@ -64,8 +64,13 @@ export function splitByValue(candidates: readonly Candidate[]): readonly [first:
  * table keeps schemas apart.
  */
 const LOCK_VALUES = `
+  WITH beside AS MATERIALIZED (SELECT pg_advisory_xact_lock_shared('@keys'::regclass::oid::bigint)::text)
   SELECT count(pg_advisory_xact_lock(hashtextextended(value, '@keys'::regclass::oid::bigint))::text)
-  FROM unnest($1::text[]) AS given (value)`
+  FROM beside, unnest($1::text[]) AS given (value)`
+
+/** A server has room for some thousands of locks of all its sessions, so a batch with many values locks all at once. */
+const LOCK_ALL = `SELECT pg_advisory_xact_lock('@keys'::regclass::oid::bigint)::text`
+export const LOCKED_VALUES_MAX = 200
 
 const AGAIN = `
   SELECT id, NULL::text FROM @jobs WHERE id = ANY ($1::uuid[])
@@ -81,7 +86,8 @@ export async function prepareModes(ask: Ask, candidates: readonly Candidate[], a
   if (special.length === 0) return
   const replacing = special.filter(isReplacing)
   const values = [...new Set(replacing.map(({ unique }) => `unique ${unique}`))].sort()
-  if (values.length > 0) await ask(LOCK_VALUES, words(values))
+  if (values.length > LOCKED_VALUES_MAX) await ask(LOCK_ALL)
+  else if (values.length > 0) await ask(LOCK_VALUES, words(values))
   const rows = await ask<[id: string, hash: string | null]>(
     AGAIN,
     ids(special.map(({ job }) => job.id)),

@@ -61,7 +61,13 @@ export class StoreFile {
   async another(): Promise<Connection> {
     await this.connect()
     const driver = await this.driver()
-    return this.#busyRetry.run(() => new Connection(driver, this.path))
+    try {
+      // To open a file that is missing would create it.
+      this.checkPlace()
+      return await this.#busyRetry.run(() => new Connection(driver, this.path))
+    } catch (error) {
+      throw failure(error, this.path)
+    }
   }
 
   open(): Promise<Opened> {

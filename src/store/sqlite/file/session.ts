@@ -22,6 +22,8 @@ export class Session {
   readonly seenErrors = new Set<string>()
   readonly #busyRetry: BusyRetry
   readonly #writer: Writer
+  /** Calls of several steps that have not been answered. */
+  readonly #underWay = new Set<Promise<unknown>>()
 
   constructor(path: string, clock: Clock, dice: Dice, driver: Driver | undefined) {
     this.#clock = clock
@@ -71,13 +73,18 @@ export class Session {
     }
   }
 
-  steps(): Steps {
+  /** Runs a call whose reads need several steps. Other calls run between them. */
+  inSteps<T>(act: (steps: Steps) => Promise<T>): Promise<T> {
     let taken = 0
-    return async step => {
+    const answer = act(async step => {
       taken += 1
       if (taken > STEPS_AT_ONCE) await this.#turn()
       return this.read(step)
-    }
+    })
+    const forget = () => this.#underWay.delete(answer)
+    this.#underWay.add(answer)
+    answer.then(forget, forget)
+    return answer
   }
 
   /**
@@ -107,6 +114,7 @@ export class Session {
   }
 
   async close(): Promise<void> {
+    await Promise.allSettled(this.#underWay)
     await this.#writer.idle()
     await this.file.close()
   }

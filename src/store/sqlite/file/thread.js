@@ -1,4 +1,5 @@
 // The thread behind `guard.ts`. It is plain JavaScript, so that it loads both from the sources and from the package.
+import { existsSync } from 'node:fs'
 import { parentPort, workerData } from 'node:worker_threads'
 
 /** @type {import('./guard.js').GuardData} */
@@ -17,6 +18,8 @@ async function open() {
   process.emitWarning = () => undefined
   const { DatabaseSync } = await import(specifier)
   process.emitWarning = emitWarning
+  // To open a file that is missing would create it.
+  if (!existsSync(path)) throw new Error(`${path} is missing`)
   /** @type {import('./driver.js').Database} */
   const opened = new DatabaseSync(path)
   // This thread does nothing else, so it may block while it waits for a lock.

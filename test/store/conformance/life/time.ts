@@ -68,6 +68,23 @@ export function timeCases(bench: Bench, { describe, expect, it }: Suite): void {
       expect((await answers).flat()).toHaveLength(10)
     })
 
+    it('completes earlier reads before it closes', async () => {
+      for (let queue = 0; queue < 8; queue++) await bench.add({ queue: `q${queue}` })
+      const [page, count, queues, backlog, pruned] = [
+        bench.store.list({ text: 'send' }, { limit: 5, lookAt: 1000 }),
+        bench.store.count({}, 100),
+        bench.store.census({ cap: 100 }),
+        bench.store.backlog({ exceptTag: 'none', deadMax: 100 }),
+        bench.store.prune({ olderThanMs: { succeeded: 0, dead: 0, cancelled: 0 }, keyMs: 0, limit: 10 }),
+      ]
+      await bench.store.close()
+      expect((await page).data).toHaveLength(5)
+      expect((await count).value).toBe(8)
+      expect((await queues).length).toBe(8)
+      expect((await backlog).length).toBe(8)
+      expect(await pruned).toMatchObject({ pruned: { succeeded: 0 } })
+    })
+
     it('does not wake its own watchers for its own work, and a watch can be stopped twice', async () => {
       // A store that listens calls once when it starts to, because it may have missed earlier work.
       const mostCalls = bench.store.announcesWork ? 1 : 0

@@ -148,6 +148,14 @@ export function searchCases(bench: Bench, { describe, expect, it }: Suite): void
       await bench.addMany(30, { queue: 'other' })
       expect(await pages({ state: 'dead' }, 5, 10)).toEqual([dead])
     })
+
+    it('looks at no more jobs than there are, and at one at least for each that it finds', async () => {
+      const dead = [await bench.ended(died()), await bench.ended(died())]
+      await bench.addMany(30, { queue: 'other' })
+      const first = await bench.store.list({ state: 'dead', text: 'boom' }, { limit: 1, lookAt: 100 })
+      expect(first.data.map(({ id }) => id)).toEqual([dead[1]])
+      expect(first.looked! > 0 && first.looked! <= 32).toBe(true)
+    })
   })
 
   describe('a count with a scan limit', () => {

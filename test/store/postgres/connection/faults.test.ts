@@ -30,6 +30,32 @@ async function through(line: Line, options: Partial<PostgresOptions> = {}): Prom
   return other
 }
 
+describe('a time limit of the driver', () => {
+  const LIMIT_MS = 100
+
+  it('in a URL makes the outcome of a write unknown', async () => {
+    const limited = new URL(url)
+    limited.searchParams.set('query_timeout', String(LIMIT_MS))
+    const other = await openStore({ schema, url: limited.href })
+    const client = new pg.Client(url)
+    await client.connect()
+    await client.query(`BEGIN; LOCK TABLE ${schema}.jobs IN EXCLUSIVE MODE`)
+    const all = [job({ queue: 'first', name: 'late' })]
+    await expect(other.enqueue(all)).rejects.toMatchObject({ code: 'STORE_UNKNOWN' })
+    await client.query('ROLLBACK')
+    await client.end()
+    expect(await other.enqueue(all)).toMatchObject([{ status: 'created', id: all[0]!.id }])
+    expect((await store.count({ name: 'late' }, 5)).value).toBe(1)
+    await other.close()
+  })
+
+  it('in the settings of a connection does not cut off what takes longer', async () => {
+    const other = await openStore({ schema, connection: { connectionString: url, query_timeout: 1 } })
+    expect(await other.enqueue(jobs(500, { queue: 'first' }))).toHaveLength(500)
+    await other.close()
+  })
+})
+
 describe('an answer that is lost after the commit', () => {
   it('makes the outcome of an enqueue unknown, and a repetition creates no second job', async () => {
     const line = await Line.to(url)

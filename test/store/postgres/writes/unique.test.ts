@@ -1,5 +1,6 @@
 import pg from 'pg'
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { LOCKED_VALUES_MAX } from '../../../../src/store/postgres/writes/unique.js'
 import type { Enqueued, NewJob, Store } from '../../../../src/store/store.js'
 import { dropSchemas, freshSchema, openStore, postgresUrl, sql } from '../../../support/postgres.js'
 import { expectBalance, foldAll, job, request, settlement } from '../bench.js'
@@ -49,6 +50,44 @@ const blocked = () =>
       { timeout: 10_000 },
     )
     .not.toEqual([])
+
+/** The advisory locks that the transaction of the client holds. */
+async function locksHeld(): Promise<number> {
+  const { rows } = await client.query<{ count: number }>(
+    `SELECT count(*)::int AS count FROM pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_pid()`,
+  )
+  return rows[0]!.count
+}
+
+describe('a batch with many values', () => {
+  const values = Array.from({ length: LOCKED_VALUES_MAX + 1 }, (_, value) => `many ${value}`)
+  const batch = (payload: string) => values.map(unique => job({ ...REPLACE, unique, payload }))
+
+  it('takes few locks, and others that replace wait for it', async () => {
+    const few = job({ ...REPLACE, unique: values[7]!, payload: '"few"', runAt: { delayMs: 60_000 } })
+    await stores[0]!.enqueue([few])
+    await client.query('BEGIN')
+    await stores[0]!.enqueue(batch('"many"'), client)
+    expect(await locksHeld()).toBeLessThan(10)
+    const later = put(stores[1]!, { ...REPLACE, unique: values[7]!, payload: '"later"' })
+    await blocked()
+    await client.query('COMMIT')
+    expect(await later).toMatchObject({ status: 'replaced', id: few.id })
+    expect(await payloadOf(few.id)).toBe('"later"')
+    await verified()
+  })
+
+  it('waits for others that replace', async () => {
+    await client.query('BEGIN')
+    const first = await put(stores[0]!, { ...REPLACE, unique: values[7]!, payload: '"first"' }, client)
+    const many = stores[1]!.enqueue(batch('"many"'))
+    await blocked()
+    await client.query('COMMIT')
+    expect((await many).filter(({ status }) => status === 'replaced')).toMatchObject([{ id: first.id }])
+    expect(await payloadOf(first.id)).toBe('"many"')
+    await verified()
+  })
+})
 
 describe('several stores that replace payloads', () => {
   it('create one job with the payload that was committed last', async () => {
