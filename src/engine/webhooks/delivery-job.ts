@@ -3,7 +3,7 @@ import { formatMs } from '../../core/values/duration.js'
 import { present } from '../../core/values/present.js'
 import { cleanText } from '../../core/values/text.js'
 import { DELIVERIES, DELIVERY_JOB } from '../../core/webhook/delivery.js'
-import { liveSecrets } from '../../core/webhook/webhook.js'
+import { type Endpoint, liveSecrets } from '../../core/webhook/webhook.js'
 import { defineJob, type JobContext, type JobDefinition } from '../client/definition.js'
 import type { Egress, EgressAnswer } from '../egress/egress.js'
 import type { StoreTime } from '../time/store-time.js'
@@ -48,7 +48,7 @@ interface Target {
 }
 
 async function deliver(payload: DeliveryPayload, job: JobContext, parts: DeliveryParts): Promise<unknown> {
-  const { url, secrets } = await targetOf(payload, parts)
+  const { url, secrets } = await targetOf(payload, job, parts)
   const { messageId, body, endpointId } = payload
   const sentAt = parts.time.now()
   try {
@@ -75,12 +75,25 @@ async function deliver(payload: DeliveryPayload, job: JobContext, parts: Deliver
   }
 }
 
-async function targetOf({ endpointId, url }: DeliveryPayload, { endpoints, time }: DeliveryParts): Promise<Target> {
+async function targetOf(
+  { endpointId, url }: DeliveryPayload,
+  { tenantId }: JobContext,
+  { endpoints, time }: DeliveryParts,
+): Promise<Target> {
   if (endpointId === undefined) return { url: url!, secrets: await endpoints.perJobSecrets() }
   const endpoint = await endpoints.find(endpointId)
-  if (endpoint?.state === 'enabled') return { url: endpoint.url, secrets: liveSecrets(endpoint.secrets, time.now()) }
-  const why = endpoint ? `is disabled (${endpoint.disabledReason ?? 'by-hand'})` : 'was deleted'
-  throw new HttpError(`webhook ${endpointId} ${why}`, { kind: 'endpoint-disabled' })
+  const why = whyNot(endpoint, tenantId)
+  if (why !== undefined) throw new HttpError(`webhook ${endpointId} ${why}`, { kind: 'endpoint-disabled' })
+  const { url: its, secrets } = endpoint!
+  return { url: its, secrets: liveSecrets(secrets, time.now()) }
+}
+
+function whyNot(endpoint: Endpoint | undefined, tenantId: string | undefined): string | undefined {
+  if (!endpoint) return 'was deleted'
+  if (endpoint.state !== 'enabled') return `is disabled (${endpoint.disabledReason ?? 'by-hand'})`
+  // The message may be about the job of another tenant.
+  const isForeign = endpoint.tenantId !== undefined && endpoint.tenantId !== tenantId
+  return isForeign ? 'was given to a tenant after this message was made' : undefined
 }
 
 async function judge(

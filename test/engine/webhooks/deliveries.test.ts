@@ -314,6 +314,20 @@ describe.each(STORES)('deliveries on %s', (_, store) => {
     expect(await t.jobs.get(delivery.id)).toMatchObject({ state: 'succeeded', result: { status: 200 } })
   })
 
+  test('to an endpoint that was given to a tenant since end, because they may be about jobs of another', async () => {
+    await using box = await postbox()
+    await using t = webhookChronos({ store })
+    const { id } = await t.chronos.webhooks.create({ url: box.url, events: EVENTS })
+    box.answer = () => 500
+    await t.enqueue(good)
+    await quiet(t)
+    await t.chronos.webhooks.update(id, { url: box.url, events: EVENTS, tenantId: 'acme' })
+    await t.advance('1m')
+    await quiet(t)
+    expect(box.heard).toHaveLength(1)
+    expect((await t.jobs.list({ queue: DELIVERIES })).data).toMatchObject([{ reason: 'endpoint-disabled' }])
+  })
+
   test('to an endpoint that was deleted end', async () => {
     await using box = await postbox()
     await using t = webhookChronos({ store })
