@@ -59,17 +59,17 @@ export function splitByValue(candidates: readonly Candidate[]): readonly [first:
 
 // ---------------------------------------------------------------- before the first insert
 
-/**
- * Values are locked in one fixed order, so that two batches with the same values wait for each other. The number of the
- * table keeps schemas apart.
- */
+/** No value is empty. The number of the table keeps schemas apart, and is hashed because users may lock small numbers. */
+const EVERY_VALUE = `hashtextextended('', '@keys'::regclass::oid::bigint)`
+
+/** Values are locked in one fixed order, so that two batches with the same values wait for each other. */
 const LOCK_VALUES = `
-  WITH beside AS MATERIALIZED (SELECT pg_advisory_xact_lock_shared('@keys'::regclass::oid::bigint)::text)
+  WITH beside AS MATERIALIZED (SELECT pg_advisory_xact_lock_shared(${EVERY_VALUE})::text)
   SELECT count(pg_advisory_xact_lock(hashtextextended(value, '@keys'::regclass::oid::bigint))::text)
   FROM beside, unnest($1::text[]) AS given (value)`
 
 /** A server has room for some thousands of locks of all its sessions, so a batch with many values locks all at once. */
-const LOCK_ALL = `SELECT pg_advisory_xact_lock('@keys'::regclass::oid::bigint)::text`
+const LOCK_ALL = `SELECT pg_advisory_xact_lock(${EVERY_VALUE})::text`
 export const LOCKED_VALUES_MAX = 200
 
 const AGAIN = `

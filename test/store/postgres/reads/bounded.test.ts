@@ -1,4 +1,4 @@
-import { afterAll, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, beforeEach, expect, it } from 'vitest'
 import type { Store } from '../../../../src/store/store.js'
 import { dropSchemas, freshSchema, sql } from '../../../support/postgres.js'
 import { job, jobs, openWatched, reported, request, settlement } from '../bench.js'
@@ -43,47 +43,45 @@ async function succeed(store: Store, count: number): Promise<void> {
   await store.settle(claimed.map(one => settlement(one)))
 }
 
-describe('few rows are read', () => {
-  it('by a prune, if no job is old enough', async () => {
-    await run(store => succeed(store, MANY))
-    const read = await rowsRead(async store => {
-      const { pruned } = await store.prune({ olderThanMs: { succeeded: 86_400_000 }, keyMs: 0, limit: 100 })
-      expect(pruned.succeeded).toBe(0)
-    })
-    expect(read).toBeLessThan(FEW)
+it('a prune reads few rows if no job is old enough', async () => {
+  await run(store => succeed(store, MANY))
+  const read = await rowsRead(async store => {
+    const { pruned } = await store.prune({ olderThanMs: { succeeded: 86_400_000 }, keyMs: 0, limit: 100 })
+    expect(pruned.succeeded).toBe(0)
   })
+  expect(read).toBeLessThan(FEW)
+})
 
-  it('by a wave, of jobs that are due long since or long after its window', async () => {
-    await run(async store => {
-      await store.enqueue([...jobs(MANY), ...jobs(MANY, { runAt: { delayMs: 7_200_000 } })])
-    })
-    const read = await rowsRead(async store => {
-      const { complete } = await store.wave({ windowMs: 3_600_000, buckets: 6, lookAt: 10 })
-      expect(complete).toBe(false)
-    })
-    expect(read).toBeLessThan(FEW)
+it('a wave reads few of the jobs that are due long since or long after its window', async () => {
+  await run(async store => {
+    await store.enqueue([...jobs(MANY), ...jobs(MANY, { runAt: { delayMs: 7_200_000 } })])
   })
+  const read = await rowsRead(async store => {
+    const { complete } = await store.wave({ windowMs: 3_600_000, buckets: 6, lookAt: 10 })
+    expect(complete).toBe(false)
+  })
+  expect(read).toBeLessThan(FEW)
+})
 
-  it('by the forecast of a dependency, of the jobs of others', async () => {
-    await run(async store => {
-      await store.enqueue([...jobs(MANY, { dependency: 'other' }), job({ dependency: 'mine' })])
-    })
-    const read = await rowsRead(async store => {
-      const { groups } = await store.waiting({ dependency: 'mine', lookAt: 100, limit: 10 })
-      expect(groups).toHaveLength(1)
-    })
-    expect(read).toBeLessThan(FEW)
+it('the forecast of a dependency reads few jobs of others', async () => {
+  await run(async store => {
+    await store.enqueue([...jobs(MANY, { dependency: 'other' }), job({ dependency: 'mine' })])
   })
+  const read = await rowsRead(async store => {
+    const { groups } = await store.waiting({ dependency: 'mine', lookAt: 100, limit: 10 })
+    expect(groups).toHaveLength(1)
+  })
+  expect(read).toBeLessThan(FEW)
+})
 
-  it('by a search in few dead letters, to say how many it looked at', async () => {
-    await run(async store => {
-      await succeed(store, MANY)
-      await store.enqueue([job({ queue: 'other', payload: '"needle"' })])
-    })
-    const read = await rowsRead(async store => {
-      const page = await store.list({ state: 'waiting', text: 'needle' }, { limit: 5, lookAt: 10_000 })
-      expect(page).toMatchObject({ data: [{ queue: 'other' }], looked: 1 })
-    })
-    expect(read).toBeLessThan(FEW)
+it('a search in few dead letters reads few rows to say how many it looked at', async () => {
+  await run(async store => {
+    await succeed(store, MANY)
+    await store.enqueue([job({ queue: 'other', payload: '"needle"' })])
   })
+  const read = await rowsRead(async store => {
+    const page = await store.list({ state: 'waiting', text: 'needle' }, { limit: 5, lookAt: 10_000 })
+    expect(page).toMatchObject({ data: [{ queue: 'other' }], looked: 1 })
+  })
+  expect(read).toBeLessThan(FEW)
 })
