@@ -1,4 +1,4 @@
-import { parseArgs } from 'node:util'
+import { argumentsOf, refuse, wholeNumber } from '../build/arguments.js'
 import { Workbench } from './measure.js'
 import { writePage } from './page/page.js'
 import { merged, readResult, writeResult } from './page/result.js'
@@ -7,7 +7,19 @@ import { judge, render } from './report.js'
 
 /** @typedef {import('./plan.js').Measurement} Measurement */
 
-const { values: flags } = parseArgs({
+const USAGE = `npm run bench -- [options]
+
+  --only NAME,…    run the measurements with these names
+  --subject NAME   run the rows of this library; repeat it for several
+  --rounds N       how often each row is measured (3)
+  --quick          fewer jobs and rounds, for indicative figures
+  --keep           replace the figures in the result file, and write docs/benchmarks.md
+  --write-docs     write docs/benchmarks.md from the result file, and measure nothing
+  --json           print the figures as JSON
+  --help           show this help
+`
+
+const { values: flags } = argumentsOf(USAGE, {
   options: {
     quick: { type: 'boolean', default: false },
     json: { type: 'boolean', default: false },
@@ -22,17 +34,14 @@ if (flags['write-docs']) {
   writePage(readResult(), plan({ quick: false }))
   process.exit(0)
 }
-const rounds = Number(flags.rounds)
-if (!Number.isInteger(rounds) || rounds < 1) {
-  throw new Error(`expected --rounds to be a whole number from 1, got ${flags.rounds}`)
-}
+const rounds = wholeNumber('--rounds', flags.rounds)
 
 const measurements = plan({ quick: flags.quick })
 const only = flags.only?.flatMap(names => names.split(','))
 for (const name of only ?? []) {
   if (measurements.every(measurement => measurement.name !== name)) {
     const names = new Set(measurements.map(each => each.name))
-    throw new Error(`no measurement is called ${name}; there are ${[...names].join(', ')}`)
+    refuse(`no measurement is called ${name}; there are ${[...names].join(', ')}`)
   }
 }
 

@@ -9,14 +9,23 @@ import { availableParallelism, loadavg, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import chromium from '@sparticuz/chromium'
 import { chromium as driver } from 'playwright-core'
+import { argumentsOf, wholeNumber } from '../build/arguments.js'
+
+const USAGE = `npm run bench:screens -- [JOBS] [STORE]
+
+  JOBS    how many jobs the store gets (1,000,000)
+  STORE   a SQLite file or the URL of a PostgreSQL database, which is kept (a new file that is removed)
+`
+
+const { positionals } = argumentsOf(USAGE, { allowPositionals: true })
+const JOBS = wholeNumber('JOBS', positionals[0] ?? '1000000')
+const STORE = positionals[1]
 
 const { createChronos, defineJob, fixed, PermanentError } = await import(
   new URL('../dist/index.js', import.meta.url).href
 )
 const { createServer } = await import(new URL('../dist/server.js', import.meta.url).href)
 
-const JOBS = Number(process.argv[2] ?? 1_000_000)
-const STORE = process.argv[3]
 const ROUNDS = 9
 /** Every screen must be complete after this time. */
 const TARGET_MS = 400

@@ -1,4 +1,4 @@
-import { parseArgs } from 'node:util'
+import { argumentsOf, refuse } from '../../build/arguments.js'
 import { writePage } from './page/page.js'
 import { RESULT_PATH, readResult, writeResult } from './result.js'
 import { type Outcome, runScenario, type Size } from './scenario.js'
@@ -16,29 +16,26 @@ const HELP = `npm run chaos -- [options]
   --help             show this help
 `
 
+const OPTIONS = {
+  only: { type: 'string', multiple: true },
+  size: { type: 'string', multiple: true },
+  slice: { type: 'boolean', default: false },
+  json: { type: 'string', default: RESULT_PATH },
+  'write-docs': { type: 'boolean', default: false },
+  list: { type: 'boolean', default: false },
+} as const
+
 /** Runs the chosen scenarios one after another; resolves to the exit code. */
 export async function main(args: readonly string[]): Promise<number> {
-  const { values } = parseArgs({
-    args: [...args],
-    options: {
-      only: { type: 'string', multiple: true },
-      size: { type: 'string', multiple: true, default: [] },
-      slice: { type: 'boolean', default: false },
-      json: { type: 'string', default: RESULT_PATH },
-      'write-docs': { type: 'boolean', default: false },
-      list: { type: 'boolean', default: false },
-      help: { type: 'boolean', default: false },
-    },
-  })
+  const { values } = argumentsOf(HELP, { options: OPTIONS }, args)
   const chosen = SCENARIOS.filter(({ name }) => values.only?.some(text => name.includes(text)) ?? true)
-  if (values.help) return say(HELP)
-  if (chosen.length === 0) return say(`no scenario is named ${values.only?.join(' or ')}; see --list\n`, 1)
+  if (chosen.length === 0) refuse(`no scenario is named ${values.only?.join(' or ')}; see --list`)
   if (values.list) return say(chosen.map(({ name, full }) => `${name}  ${JSON.stringify(full)}\n`).join(''))
   if (values['write-docs']) {
     writePage(readResult(values.json))
     return 0
   }
-  const changes = sizesOf(values.size)
+  const changes = sizesOf(values.size ?? [], new Set(chosen.flatMap(({ full }) => Object.keys(full))))
   const outcomes: Outcome[] = []
   for (const scenario of chosen) {
     const size = { ...(values.slice ? scenario.slice : scenario.full) }
@@ -57,11 +54,12 @@ export async function main(args: readonly string[]): Promise<number> {
   return failed.length === 0 ? 0 : 1
 }
 
-function sizesOf(given: readonly string[]): Size {
+function sizesOf(given: readonly string[], known: ReadonlySet<string>): Size {
   return Object.fromEntries(
     given.map(text => {
       const [, name, value] = /^(\w+)=(\d+)$/.exec(text) ?? []
-      if (name === undefined) throw new Error(`--size ${text}: expected NAME=N, such as kills=50`)
+      if (name === undefined) return refuse(`--size ${text}: expected NAME=N, such as kills=50`)
+      if (!known.has(name)) return refuse(`--size ${text}: the chosen scenarios have ${[...known].join(', ')}`)
       return [name, Number(value)]
     }),
   )

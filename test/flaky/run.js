@@ -3,12 +3,13 @@ import { once } from 'node:events'
 import { closeSync, mkdirSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { parseArgs } from 'node:util'
+import { argumentsOf, wholeNumber } from '../../build/arguments.js'
 import { failuresOf, table, tally } from './tally.js'
 
-// npm run test:flaky                           the whole suite, 20 times on one busy core
-// npm run test:flaky -- --runs 5 --files cli   only files whose path contains "cli"; --files may be repeated
-// npm run test:flaky -- --core 1 --no-build    beside another instance on core 0, with what that one has built
+const USAGE = `npm run test:flaky                           the whole suite, 20 times on one busy core
+npm run test:flaky -- --runs 5 --files cli   only files whose path contains "cli"; --files may be repeated
+npm run test:flaky -- --core 1 --no-build    beside another instance on core 0, with what that one has built
+`
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 /** The busy process gets about a quarter of the core while one other process is busy. */
@@ -16,7 +17,7 @@ const NICENESS = 5
 /** Ends by itself when its parent is gone, however that ended. */
 const BUSY = 'const parent = process.ppid; while (process.ppid === parent) for (let i = 0; i < 1e6; i++);'
 
-const { values } = parseArgs({
+const { values } = argumentsOf(USAGE, {
   options: {
     runs: { type: 'string', default: '20' },
     files: { type: 'string', multiple: true, default: [] },
@@ -25,8 +26,8 @@ const { values } = parseArgs({
   },
   allowNegative: true,
 })
-const count = Number(values.runs)
-if (!Number.isInteger(count) || count < 1) throw new Error(`--runs must be a number from 1, not "${values.runs}"`)
+const count = wholeNumber('--runs', values.runs)
+wholeNumber('--core', values.core, 0)
 
 const folder = join(ROOT, '.cache', 'flaky', `core-${values.core}`)
 const pin = spawnSync('taskset', ['-c', values.core, 'true']).status === 0 ? ['taskset', '-c', values.core] : []

@@ -1,17 +1,19 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { parseArgs } from 'node:util'
+import { argumentsOf, wholeNumber } from '../../build/arguments.js'
 import { ROOT } from '../simulation/children.js'
 import { Graph } from './graph.js'
 
-// npm run mutants:seeds [-- --events N]
-//
 // Names for each mutant the seed that catches it with the least work, as its `from`. Seeds drift when the world of the
 // simulation changes, and a mutant that its seed no longer catches is hunted through all others, which takes long.
 
-const { values } = parseArgs({ options: { events: { type: 'string', default: '3000' } } })
+const USAGE = `npm run mutants:seeds                    names a seed for each mutant that its seed catches late or not at all
+npm run mutants:seeds -- --events 3000   late is after more events than that
+`
+
+const { values } = argumentsOf(USAGE, { options: { events: { type: 'string', default: '3000' } } })
 /** A mutant that is caught at the first try after fewer events keeps its seed. */
-const EVENTS_MAX = Number(values.events)
+const EVENTS_MAX = wholeNumber('--events', values.events)
 const FOLDER = join(ROOT, 'test', 'mutants', 'bugs')
 
 /** @typedef {import('./mutant.js').Mutant} Mutant */

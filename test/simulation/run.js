@@ -1,11 +1,12 @@
 import { join } from 'node:path'
-import { parseArgs } from 'node:util'
+import { argumentsOf, wholeNumber } from '../../build/arguments.js'
 import { compile, liveMany, ROOT } from './children.js'
 
-// npm run simulate -- --seed N [--all]         replays one life; --all shows every line of it
-// npm run simulate -- --seeds N [--from N]     lives many, on all cores
+const USAGE = `npm run simulate -- --seed N [--all]       replays one life; --all shows every line of it
+npm run simulate -- --seeds N [--from N]   lives many, on all cores (500, from seed 1)
+`
 
-const { values } = parseArgs({
+const { values } = argumentsOf(USAGE, {
   options: {
     seed: { type: 'string' },
     seeds: { type: 'string', default: '500' },
@@ -14,12 +15,15 @@ const { values } = parseArgs({
   },
 })
 
+const seed = values.seed === undefined ? undefined : wholeNumber('--seed', values.seed)
+const [from, seeds] = [wholeNumber('--from', values.from), wholeNumber('--seeds', values.seeds)]
+
 const compiled = join(ROOT, '.cache', 'simulation')
 await compile(compiled)
 const startedAt = performance.now()
-const { lived, events, broken, coverage } = await (values.seed === undefined
-  ? liveMany(compiled, Number(values.from), Number(values.seeds))
-  : liveMany(compiled, Number(values.seed), 1, ...(values.all ? ['--all'] : [])))
+const { lived, events, broken, coverage } = await (seed === undefined
+  ? liveMany(compiled, from, seeds)
+  : liveMany(compiled, seed, 1, ...(values.all ? ['--all'] : [])))
 const seconds = (performance.now() - startedAt) / 1000
 
 for (const { story } of broken) if (story !== undefined) console.error(`${story}\n`)
