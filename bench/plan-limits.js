@@ -16,7 +16,43 @@ const BESIDE = 'chronos, beside limits'
  * @returns {readonly Measurement[]}
  */
 export function limitsPlan({ quick }) {
-  return [drains('limits', 'file', quick), drains('pg-limits', 'postgres', quick)]
+  return [
+    drains('limits', 'file', quick),
+    drains('pg-limits', 'postgres', quick),
+    backlog('backlog', 'file', quick),
+    backlog('pg-backlog', 'postgres', quick),
+  ]
+}
+
+/**
+ * How long a job of a partition takes to start while very many jobs of another one wait.
+ *
+ * @param {string} name
+ * @param {'file' | 'postgres'} on
+ * @param {boolean} quick
+ * @returns {Measurement}
+ */
+function backlog(name, on, quick) {
+  const [few, many] = [1_000, quick ? 100_000 : 1_000_000]
+  /** @param {number} jobs */
+  const lane = jobs => ({
+    label: `chronos, ${jobs} jobs`,
+    subject: 'chronos',
+    on,
+    fill: { task: 'fillOnePartition', options: { jobs } },
+    task: 'latencyBesidePartition',
+    options: { times: quick ? 100 : 300 },
+  })
+  const [small, large] = [lane(few), lane(many)]
+  return {
+    name,
+    about: 'from the call of enqueue to the start of the handler, while jobs of another partition of the queue wait',
+    figures: ['p50Ms', 'p99Ms'],
+    lanes: [small, large],
+    targets: [
+      { says: 'p50 ≤ 1.2 × of few jobs', of: large.label, figure: 'p50Ms', against: [small.label], atMost: 1.2 },
+    ],
+  }
 }
 
 /**

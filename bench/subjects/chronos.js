@@ -54,6 +54,20 @@ export async function fillPartitions({ jobs, partitions, limits, beside = 0, ...
   await chronos.close()
 }
 
+/** A queue whose partitions run one job at a time. */
+const ONE_EACH = { queues: { default: { partitions: { concurrency: 1 } } } }
+
+/**
+ * So many jobs of one partition.
+ *
+ * @param {Place & { jobs: number }} options
+ */
+export async function fillOnePartition({ jobs, ...place }) {
+  const chronos = open(place, ONE_EACH)
+  for (const batch of batches(jobs)) await chronos.enqueueMany('backlog', batch, { partition: 'full' })
+  await chronos.close()
+}
+
 /**
  * Finished jobs beside the waiting ones. They really ran, so that the store looks as it would in use.
  *
@@ -267,6 +281,28 @@ export async function latency({ times, ...place }) {
   const starts = new Starts()
   const worker = chronos.work([defineJob({ name: 'noop', run: async () => starts.tell() })])
   const result = await latencies(times, data => chronos.enqueue('noop', data), starts.next)
+  await worker.stop()
+  await chronos.close()
+  return result
+}
+
+/**
+ * The partition with the backlog always runs one of its jobs; those that are measured belong to others.
+ *
+ * @param {Place & { times: number }} options
+ */
+export async function latencyBesidePartition({ times, ...place }) {
+  const chronos = open(place, ONE_EACH)
+  const starts = new Starts()
+  const noop = defineJob({ name: 'noop', run: async () => starts.tell() })
+  const backlog = defineJob({ name: 'backlog', run: () => pause(50) })
+  const worker = chronos.work([noop, backlog])
+  let number = 0
+  const result = await latencies(
+    times,
+    data => chronos.enqueue('noop', data, { partition: `acct-${number++ % 100}` }),
+    starts.next,
+  )
   await worker.stop()
   await chronos.close()
   return result

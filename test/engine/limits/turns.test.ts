@@ -8,6 +8,24 @@ import { LIMITED_STORES, runsOf, starts } from './limited.js'
 describe.each(LIMITED_STORES)('a turn on %s', (_, open) => {
   const start = (options: TestOptions) => testChronos({ store: open, ...options })
 
+  /** A queue with 30 dead letters that succeed when they are redriven. */
+  async function withDeadLetters() {
+    let isBroken = true
+    const call = defineJob({
+      name: 'call',
+      queue: 'crm',
+      retry: { maxRetries: 0 },
+      run() {
+        if (isBroken) throw new Error('down')
+      },
+    })
+    const t = start({ jobs: [call] })
+    await t.enqueueMany(call, Array(30).fill(undefined))
+    await t.drain()
+    isBroken = false
+    return t
+  }
+
   it('that was refused with 429 halves the rate, and a Retry-After holds the partition', async () => {
     const thrown: unknown[] = [Object.assign(new Error('slow down'), { status: 429 }), new RetryAfter('30s')]
     const ask = defineJob({
@@ -97,19 +115,7 @@ describe.each(LIMITED_STORES)('a turn on %s', (_, open) => {
   })
 
   it('is awaited by a redrive, which does not count it as a failure', async () => {
-    let isBroken = true
-    const call = defineJob({
-      name: 'call',
-      queue: 'crm',
-      retry: { maxRetries: 0 },
-      run() {
-        if (isBroken) throw new Error('down')
-      },
-    })
-    const t = start({ jobs: [call] })
-    await t.enqueueMany(call, Array(30).fill(undefined))
-    await t.drain()
-    isBroken = false
+    const t = await withDeadLetters()
     await t.queues.set('crm', { limit: { rate: '1/s', burst: 1 } })
     const since = t.clock.now()
     const { id } = await t.chronos.dead.redrive({ queue: 'crm' }, { rate: '100/s', canary: 5, stopWhenFailing: 0.1 })
@@ -119,6 +125,20 @@ describe.each(LIMITED_STORES)('a turn on %s', (_, open) => {
     expect(midway.results.pending).toBeGreaterThan(10)
     await t.advance('1m')
     expect(await t.chronos.redrives.get(id)).toMatchObject({ state: 'done', succeeded: 30, failing: 0 })
+    const began = starts(await runsOf(t, since)).filter(at => at >= 0)
+    expect(began.at(-1)).toBeGreaterThanOrEqual(29)
+    await t.close()
+  })
+
+  it('does not hurry a redrive that is slower', async () => {
+    const t = await withDeadLetters()
+    await t.queues.set('crm', { limit: { rate: '100/s', burst: 100 } })
+    const since = t.clock.now()
+    const { id } = await t.chronos.dead.redrive({ queue: 'crm' }, { rate: '1/s', canary: 0 })
+    await t.advance('15s')
+    expect((await t.chronos.redrives.get(id)).succeeded).toBeLessThanOrEqual(16)
+    await t.advance('1m')
+    expect(await t.chronos.redrives.get(id)).toMatchObject({ state: 'done', succeeded: 30 })
     const began = starts(await runsOf(t, since)).filter(at => at >= 0)
     expect(began.at(-1)).toBeGreaterThanOrEqual(29)
     await t.close()
