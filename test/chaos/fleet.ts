@@ -85,12 +85,23 @@ export class Fleet {
     }
   }
 
-  /** Kills a random idle member with kill -9 and starts another in its place; false if all are frozen. */
-  async kill(): Promise<boolean> {
+  /**
+   * Kills a random idle member with kill -9 and starts another in its place; false if all are frozen. A frozen victim that
+   * `isHit` refuses goes on.
+   */
+  async kill(isHit?: (pid: number) => boolean): Promise<boolean> {
     const victim = this.#pick()
     if (!victim) return false
     victim.isBusy = true
     const child = await victim.child
+    if (isHit) {
+      child.kill('SIGSTOP')
+      if (!isHit(child.pid!)) {
+        child.kill('SIGCONT')
+        this.#free(victim)
+        return false
+      }
+    }
     this.#note('fault', { kind: 'kill', role: victim.role, pid: child.pid })
     child.kill('SIGKILL')
     await exitOf(child)

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { closeSync, existsSync, fstatSync, openSync, readFileSync, readSync } from 'node:fs'
 import { openLedger } from './processes/ledger.js'
 
 /** What a client asked for. `call` is a tag of the job, so that the row names the call that made it. */
@@ -68,6 +68,26 @@ export interface Ledger {
 /** Writes faults and received messages from this process. */
 export function writeTo(path: string): (what: 'fault' | 'received', facts: object) => void {
   return openLedger(path)
+}
+
+/** More than all handlers write in a second. */
+const TAIL_BYTES = 1 << 18
+
+/** Whether a handler of this process has just started and not ended, according to the last lines. */
+export function isInHandler(path: string, pid: number): boolean {
+  const file = openSync(path, 'r')
+  const tail = Buffer.alloc(TAIL_BYTES)
+  const length = readSync(file, tail, 0, TAIL_BYTES, Math.max(0, fstatSync(file).size - TAIL_BYTES))
+  closeSync(file)
+  const running = new Set<string>()
+  for (const line of tail.toString('utf8', 0, length).split('\n').slice(0, -1)) {
+    // The first line is cut off.
+    const [, what, id] = /"what":"(started|ended)".*?"id":"([^"]+)"/.exec(line) ?? []
+    if (id === undefined || !line.includes(`"pid":${pid},`)) continue
+    if (what === 'started') running.add(id)
+    else running.delete(id)
+  }
+  return running.size > 0
 }
 
 export function readLedger(path: string): Ledger {

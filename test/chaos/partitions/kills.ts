@@ -1,6 +1,6 @@
 import { type Chronos, createChronos } from '../../../src/index.js'
 import { Fleet, type Place } from '../fleet.js'
-import { type Ledger, readLedger, type Start } from '../ledger.js'
+import { isInHandler, type Ledger, readLedger, type Start } from '../ledger.js'
 import { patiently, pause } from '../pause.js'
 import { onPostgres, onSqlite } from '../places.js'
 import { LIMITED } from '../processes/facts.js'
@@ -53,12 +53,6 @@ async function feed(chronos: Chronos, partitions: number, isOver: () => boolean,
     await pause(LOOK_MS)
   }
   return rounds
-}
-
-/** More jobs run than one worker can hold back, so that most kills hit some. */
-async function untilRunning(chronos: Chronos): Promise<void> {
-  const running = () => chronos.jobs.count({ state: 'running' })
-  while ((await patiently(running)).value < WORKERS) await pause(LOOK_MS / 10)
 }
 
 /** What a run of a job did, from the ledger, and until when it had its lease at least. */
@@ -199,7 +193,7 @@ async function limitsUnderKills(place: Place, size: Size, lateMs: number, verdic
   try {
     let isOver = false
     const fed = feed(chronos, size['partitions'] ?? 0, () => isOver, verdict)
-    await killAndFreeze(fleet, size, verdict, () => untilRunning(chronos)).finally(() => {
+    await killAndFreeze(fleet, size, verdict, pid => isInHandler(place.ledger, pid)).finally(() => {
       isOver = true
     })
     await fed

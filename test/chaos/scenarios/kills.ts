@@ -28,23 +28,22 @@ const common = {
   }),
 }
 
-/** Kills and freezes members of the fleet in turn, each when there is something to hit. */
+/** Kills and freezes members of the fleet in turn. */
 export async function killAndFreeze(
   fleet: Fleet,
   { kills = 0, freezes = 0 }: Size,
   verdict: Verdict,
-  untilBusy: () => Promise<void> = async () => undefined,
+  isHit?: (pid: number) => boolean,
 ): Promise<void> {
   let frozen = 0
   for (let killed = 0; killed < kills || frozen < freezes; ) {
     await pause(Math.random() * 2 * BETWEEN_MS)
-    await untilBusy()
     const isFreeze = frozen * kills < killed * freezes || killed === kills
     if (isFreeze && (await fleet.freeze(FROZEN_MS + Math.random() * FROZEN_MS))) {
       frozen++
       verdict.count('workers frozen')
     }
-    if (killed < kills && (await fleet.kill())) {
+    if (killed < kills && (await fleet.kill(isHit))) {
       killed++
       verdict.count('processes killed')
     }
