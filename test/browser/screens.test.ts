@@ -85,6 +85,16 @@ async function cramped(page: Page): Promise<readonly string[]> {
   await page.setViewportSize(size)
   return found
 }
+/** On phones, the cells of a row stand beside each other with a gap: what is wider is written over the next one. */
+function overlapping(page: Page): Promise<readonly string[]> {
+  return page.evaluate(() =>
+    [...document.querySelectorAll<HTMLElement>('main tr')].flatMap(row => {
+      const gap = Number.parseFloat(getComputedStyle(row).columnGap)
+      const cells = [...row.querySelectorAll('td')].filter(cell => cell.clientWidth > 0)
+      return cells.filter(cell => cell.scrollWidth >= cell.clientWidth + gap).map(cell => cell.innerText)
+    }),
+  )
+}
 const SMALL_SCREEN = 1280
 const NAME_MIN = 90
 
@@ -122,6 +132,7 @@ describe.each(LOOKS)('in $theme, $width pixels wide', look => {
     const overflow = await visitor.page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth)
     expect(overflow, 'wider than the window').toBeLessThanOrEqual(0)
     if (look.width > SMALL_SCREEN) expect(await cramped(visitor.page), 'on a smaller screen').toEqual([])
+    else expect(await overlapping(visitor.page), 'wider than their place').toEqual([])
   }
 
   it.each(SCREENS)('shows %s without barriers, errors or overflow', async (name, path, text) => {

@@ -53,9 +53,10 @@ describe('the scale of values', () => {
   it.each([
     [0, 4, [1, 2, 3, 4]],
     [7, 8, [2, 4, 6, 8]],
+    [10, 10, [5, 10]],
     [230, 300, [100, 200, 300]],
     [1_000, 1_000, [250, 500, 750, 1_000]],
-  ])('up to %d has a round top', (max, top, ticks) => {
+  ])('up to %d has a round top and whole lines', (max, top, ticks) => {
     expect(valueScale(max)).toEqual({ top, ticks })
   })
 })

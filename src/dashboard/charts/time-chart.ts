@@ -78,11 +78,11 @@ export function areaPath(times: readonly number[], values: readonly (number | nu
 const TOP_MIN = 4
 const NICE = [1, 2, 2.5, 5, 10]
 
-/** A round maximum not below the highest value, and the values of the grid lines. */
+/** A round maximum not below the highest value, and the values of the grid lines, which are whole. */
 export function valueScale(max: number, lines = 4): { readonly top: number; readonly ticks: readonly number[] } {
   const least = Math.max(TOP_MIN, max) / lines
   const power = 10 ** Math.floor(Math.log10(least))
-  const step = NICE.map(nice => nice * power).find(each => each >= least) ?? least
+  const step = NICE.map(nice => nice * power).find(each => each >= least && each % 1 === 0) ?? least
   const count = Math.max(1, Math.ceil(Math.max(TOP_MIN, max) / step))
   return { top: count * step, ticks: Array.from({ length: count }, (_, i) => (i + 1) * step) }
 }

@@ -108,11 +108,7 @@ interface InUseProps {
 export function InUse({ running, concurrency }: InUseProps) {
   if (concurrency === undefined) return <>{count(running)}</>
   const text = `${count(running)} of ${count(concurrency)}`
-  return (
-    <span class="in-use">
-      <Meter value={running} max={concurrency} text={text} label="Running" />
-    </span>
-  )
+  return <Meter value={running} max={concurrency} text={text} label="Running" />
 }
 
 function Rates({ limit }: { readonly limit: PartitionView['limit'] }) {
