@@ -9,7 +9,15 @@ import { type Joined, join } from '../promises/joined.js'
 import type { Scenario, Size } from '../scenario.js'
 import { killAndFreeze } from '../scenarios/kills.js'
 import type { Verdict } from '../verdict.js'
-import { drained, exceedsRate, mostAtOnce, RECORDED_LATE_MS } from './limited.js'
+import {
+  drained,
+  exceedsRate,
+  type Interval,
+  lengthWithout,
+  mostAtOnce,
+  RECORDED_LATE_MS,
+  standstills,
+} from './limited.js'
 
 type Queue = keyof typeof LIMITED
 
@@ -95,28 +103,47 @@ async function check(
   }
   const runs = (jobs: readonly Joined[]): readonly Run[] =>
     jobs.flatMap(job => job.starts.map(start => runOf(job, start, killedAt)))
-  for (const [partition, jobs] of byPartition) checkPartition(partition, jobs, runs(jobs), { idleMs, lateMs }, verdict)
-  const whole = runs([...joined.values()].filter(({ job }) => job.queue === 'whole'))
+  const all = [...joined.values()]
+  const still = standstills(
+    all.flatMap(({ starts }) => starts.map(({ at }) => at)),
+    frozenTimes(ledger),
+  )
+  const bounds = { idleMs, lateMs, still }
+  for (const [partition, jobs] of byPartition) checkPartition(partition, jobs, runs(jobs), bounds, verdict)
+  const whole = runs(all.filter(({ job }) => job.queue === 'whole'))
   checkMost('queue whole', whole, LIMITED.whole.limit.concurrency, verdict)
   verdict.count('jobs', joined.size)
   verdict.count('partitions', byPartition.size)
-  verdict.count(
-    'runs lost',
-    [...joined.values()].flatMap(({ rows }) => rows.filter(one => one.status === 'lost')).length,
-  )
+  verdict.count('runs lost', all.flatMap(({ rows }) => rows.filter(one => one.status === 'lost')).length)
+}
+
+/** When each process was frozen that went on. */
+function frozenTimes({ faults }: Ledger): readonly Interval[] {
+  return faults.flatMap(({ kind, pid, at }, place) => {
+    if (kind !== 'freeze') return []
+    const thaw = faults.slice(place).find(one => one.kind === 'thaw' && one.pid === pid)
+    return thaw ? [[at, thaw.at] as const] : []
+  })
+}
+
+interface Bounds {
+  readonly idleMs: number
+  readonly lateMs: number
+  /** When nothing started because a process was frozen. */
+  readonly still: readonly Interval[]
 }
 
 function checkPartition(
   partition: string,
   jobs: readonly Joined[],
   runs: readonly Run[],
-  { idleMs, lateMs }: { readonly idleMs: number; readonly lateMs: number },
+  bounds: Bounds,
   verdict: Verdict,
 ): void {
   const queue = jobs[0]!.job.queue as Queue
   if (queue === 'sync') {
     checkMost(partition, runs, LIMITED.sync.partitions.concurrency, verdict)
-    checkIdle(partition, jobs, runs, idleMs, verdict)
+    checkIdle(partition, jobs, runs, bounds, verdict)
   }
   if (queue === 'feed') {
     checkMost(partition, runs, 1, verdict)
@@ -127,7 +154,7 @@ function checkPartition(
       rows.map(row => Date.parse(row.run === job.run ? job.startedAt! : row.startedAt)),
     )
     verdict.expect(
-      !exceedsRate(times, 20, LIMITED.paced.partitions.burst, lateMs),
+      !exceedsRate(times, 20, LIMITED.paced.partitions.burst, bounds.lateMs),
       'a rate is never exceeded, and is used',
       () => {
         return `${partition} started at ${times.join(', ')}`
@@ -142,12 +169,12 @@ function checkMost(name: string, runs: readonly Run[], limit: number, verdict: V
   verdict.expect(most <= limit, 'a limit is never exceeded', () => `${most} jobs of ${name} ran at once, not ${limit}`)
 }
 
-/** The longest time in which jobs of the partition waited and none had a lease. */
+/** The longest time in which jobs of the partition waited and none had a lease, while jobs could start. */
 function checkIdle(
   partition: string,
   jobs: readonly Joined[],
   runs: readonly Run[],
-  idleMs: number,
+  { idleMs, still }: Bounds,
   verdict: Verdict,
 ): void {
   const sorted = [...runs].sort((a, b) => a.from - b.from)
@@ -157,7 +184,7 @@ function checkIdle(
   for (const [place, { from, freeAt }] of sorted.entries()) {
     // The next job to start has waited since it was created, if no earlier one was there.
     const waitingSince = Math.max(busyUntil, created[Math.min(place, created.length - 1)]!)
-    longest = Math.max(longest, from - waitingSince)
+    longest = Math.max(longest, lengthWithout([waitingSince, from], still))
     busyUntil = Math.max(busyUntil, freeAt)
   }
   const name = 'longest time that a partition with waiting jobs ran none, ms'

@@ -49,8 +49,34 @@ export function exceedsRate(
   return false
 }
 
+export type Interval = readonly [from: number, to: number]
+
+/** Shorter pauses between two starts are usual. */
+const STANDSTILL_MIN_MS = 500
+
+/**
+ * The pauses in which no job at all started while a process was frozen: if it was writing, it holds the lock of a SQLite
+ * file until it goes on.
+ */
+export function standstills(starts: readonly number[], frozen: readonly Interval[]): readonly Interval[] {
+  const sorted = [...starts].sort((a, b) => a - b)
+  return sorted.flatMap((from, place) => {
+    const to = sorted[place + 1] ?? from
+    const isLong = to - from >= STANDSTILL_MIN_MS
+    return isLong && frozen.some(([since, until]) => since < to && until > from) ? [[from, to] as const] : []
+  })
+}
+
+/** How long an interval lasts without the times of others, which do not overlap. */
+export function lengthWithout([from, to]: Interval, others: readonly Interval[]): number {
+  return others.reduce(
+    (length, other) => length - Math.max(0, Math.min(to, other[1]) - Math.max(from, other[0])),
+    to - from,
+  )
+}
+
 /** The most of the intervals that overlap. */
-export function mostAtOnce(intervals: readonly (readonly [from: number, to: number])[]): number {
+export function mostAtOnce(intervals: readonly Interval[]): number {
   const changes = intervals.flatMap(([from, to]) => [[from, 1] as const, [Math.max(from, to), -1] as const])
   changes.sort(([a, up], [b, down]) => a - b || up - down)
   let now = 0
