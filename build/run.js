@@ -4,6 +4,7 @@ import { beside } from './beside.js'
 import { writeDeclarations } from './declarations.js'
 import { ENTRY_POINTS, isInstalled, root, STARTED } from './entries.js'
 import { writeLicenses } from './licenses.js'
+import { oneByte } from './one-byte.js'
 
 // Makes `dist`: one file for each entry point and process, with the code that they share in `chunks`. The entry points
 // exist as ES modules and as CommonJS, for programs that cannot load ES modules with `require`, such as Jest. Packages
@@ -33,7 +34,7 @@ async function bundle(input, format, extension) {
     external: isInstalled,
     experimental: { nativeMagicString: true },
     preserveEntrySignatures: 'allow-extension',
-    plugins: [beside()],
+    plugins: [beside(), oneByte()],
   })
   const { output } = await build.write({
     dir: 'dist',
@@ -41,6 +42,7 @@ async function bundle(input, format, extension) {
     entryFileNames: `[name].${extension}`,
     chunkFileNames: `chunks/[name]-[hash].${extension}`,
     sourcemap: true,
+    minify: false,
     dynamicImportInCjs: false,
     codeSplitting: {
       includeDependenciesRecursively: false,

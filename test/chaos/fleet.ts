@@ -120,7 +120,6 @@ export class Fleet {
     child.kill('SIGSTOP')
     this.#later(
       pause(ms).then(() => {
-        this.#note('fault', { kind: 'thaw', role: victim.role, pid: child.pid })
         child.kill('SIGCONT')
         this.#free(victim)
       }),

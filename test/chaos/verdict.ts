@@ -22,7 +22,7 @@ export const PROMISES = [
   'a limit is never exceeded',
   'a rate is never exceeded, and is used',
   'a partition keeps its order',
-  'no partition with waiting jobs stands still',
+  'no partition with waiting jobs is passed over',
   'a poison job harms no other job',
   'memory and descriptors stay within their bounds',
   'requests are answered within their bounds',

@@ -51,28 +51,19 @@ export function exceedsRate(
 
 export type Interval = readonly [from: number, to: number]
 
-/** Shorter pauses between two starts are usual. */
-const STANDSTILL_MIN_MS = 500
-
-/**
- * The pauses in which no job at all started while a process was frozen: if it was writing, it holds the lock of a SQLite
- * file until it goes on.
- */
-export function standstills(starts: readonly number[], frozen: readonly Interval[]): readonly Interval[] {
-  const sorted = [...starts].sort((a, b) => a - b)
-  return sorted.flatMap((from, place) => {
-    const to = sorted[place + 1] ?? from
-    const isLong = to - from >= STANDSTILL_MIN_MS
-    return isLong && frozen.some(([since, until]) => since < to && until > from) ? [[from, to] as const] : []
-  })
+/** How many of these times, which are sorted, are within an interval. */
+export function countWithin(times: readonly number[], [from, to]: Interval): number {
+  return Math.max(0, placeOf(times, to) - placeOf(times, from))
 }
 
-/** How long an interval lasts without the times of others, which do not overlap. */
-export function lengthWithout([from, to]: Interval, others: readonly Interval[]): number {
-  return others.reduce(
-    (length, other) => length - Math.max(0, Math.min(to, other[1]) - Math.max(from, other[0])),
-    to - from,
-  )
+function placeOf(times: readonly number[], at: number): number {
+  let [low, high] = [0, times.length]
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if (times[middle]! < at) low = middle + 1
+    else high = middle
+  }
+  return low
 }
 
 /** The most of the intervals that overlap. */
