@@ -4,14 +4,13 @@ import { join } from 'node:path'
 import { ROOT } from '../support/tree.js'
 
 /**
- * The first commit with the current schema of PostgreSQL, which added this file: its processes may run beside those of
- * today. Empty without the history.
+ * The commit that last changed the migrations of PostgreSQL, so that it has the schema of today: its processes may run
+ * beside those of today. Empty without the history.
  */
-export const PREVIOUS = spawnSync(
-  'git',
-  ['log', '--diff-filter=A', '--format=%h', '-1', '--', 'src/store/postgres/writes/errors.ts'],
-  { cwd: ROOT, encoding: 'utf8' },
-).stdout.trim()
+export const PREVIOUS = spawnSync('git', ['log', '--format=%h', '-1', '--', 'src/store/postgres/migrations.ts'], {
+  cwd: ROOT,
+  encoding: 'utf8',
+}).stdout.trim()
 /** A commit with an earlier schema. */
 export const EARLIER = '6f93ed1~1'
 
