@@ -9,7 +9,7 @@ import { type Joined, join } from '../promises/joined.js'
 import type { Scenario, Size } from '../scenario.js'
 import { killAndFreeze } from '../scenarios/kills.js'
 import type { Verdict } from '../verdict.js'
-import { countWithin, drained, exceedsRate, mostAtOnce, RECORDED_LATE_MS } from './limited.js'
+import { countWithin, drained, exceedsRate, mostAtOnce } from './limited.js'
 
 type Queue = keyof typeof LIMITED
 
@@ -76,7 +76,7 @@ function runOf(job: Joined, { at, run, pid, end }: Start, killedAt: ReadonlyMap<
 async function check(
   chronos: Chronos,
   ledger: Ledger,
-  { idleMs = 0, lateMs = 0, partitions = 0 }: Size,
+  { idleMs = 0, partitions = 0 }: Size,
   verdict: Verdict,
 ): Promise<void> {
   const joined = await join(chronos, ledger)
@@ -97,7 +97,7 @@ async function check(
     jobs.flatMap(job => job.starts.map(start => runOf(job, start, killedAt)))
   const all = [...joined.values()]
   const turns = all.flatMap(({ job, starts }) => (job.queue === 'sync' ? starts.map(({ at }) => at) : []))
-  const bounds = { idleMs, lateMs, turns: turns.sort((a, b) => a - b), partitions }
+  const bounds = { idleMs, turns: turns.sort((a, b) => a - b), partitions }
   for (const [partition, jobs] of byPartition) checkPartition(partition, jobs, runs(jobs), bounds, verdict)
   const whole = runs(all.filter(({ job }) => job.queue === 'whole'))
   checkMost('queue whole', whole, LIMITED.whole.limit.concurrency, verdict)
@@ -108,7 +108,6 @@ async function check(
 
 interface Bounds {
   readonly idleMs: number
-  readonly lateMs: number
   /** When the jobs of all partitions of `sync` started. */
   readonly turns: readonly number[]
   readonly partitions: number
@@ -135,7 +134,7 @@ function checkPartition(
       rows.map(row => Date.parse(row.run === job.run ? job.startedAt! : row.startedAt)),
     )
     verdict.expect(
-      !exceedsRate(times, 20, LIMITED.paced.partitions.burst, bounds.lateMs),
+      !exceedsRate(times, 20, LIMITED.paced.partitions.burst),
       'a rate is never exceeded, and is used',
       () => {
         return `${partition} started at ${times.join(', ')}`
@@ -202,7 +201,7 @@ function checkOrder(partition: string, jobs: readonly Joined[], verdict: Verdict
   }
 }
 
-async function limitsUnderKills(place: Place, size: Size, lateMs: number, verdict: Verdict): Promise<void> {
+async function limitsUnderKills(place: Place, size: Size, verdict: Verdict): Promise<void> {
   await using chronos = createChronos({ store: place.store, log: false, queues: LIMITED })
   await patiently(() => chronos.info())
   const fleet = await Fleet.start(place, { workers: WORKERS, script: 'partitions', pullers: 0, perSecond: 0 })
@@ -218,7 +217,7 @@ async function limitsUnderKills(place: Place, size: Size, lateMs: number, verdic
     await fleet.stop(verdict)
     await checkIntegrity(chronos, verdict)
     verdict.count('integrity checks')
-    await check(chronos, readLedger(place.ledger), { ...size, lateMs }, verdict)
+    await check(chronos, readLedger(place.ledger), size, verdict)
   } finally {
     await fleet.abandon()
   }
@@ -245,11 +244,11 @@ const common = {
 export const limitsOnSqlite: Scenario = {
   name: 'limits and order under kills on SQLite',
   ...common,
-  run: (size, verdict) => onSqlite(place => limitsUnderKills(place, size, RECORDED_LATE_MS.sqlite, verdict)),
+  run: (size, verdict) => onSqlite(place => limitsUnderKills(place, size, verdict)),
 }
 
 export const limitsOnPostgres: Scenario = {
   name: 'limits and order under kills on PostgreSQL',
   ...common,
-  run: (size, verdict) => onPostgres(place => limitsUnderKills(place, size, RECORDED_LATE_MS.postgres, verdict)),
+  run: (size, verdict) => onPostgres(place => limitsUnderKills(place, size, verdict)),
 }

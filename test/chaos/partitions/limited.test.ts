@@ -20,7 +20,7 @@ describe('the checks of limits', () => {
   })
 
   it('find a window with more starts than the rate and its burst allow', () => {
-    expect(exceedsRate([0, 0, 0, 1_000, 2_000], 1, 3, 1)).toBe(false)
-    expect(exceedsRate([0, 0, 0, 900], 1, 3, 1)).toBe(true)
+    expect(exceedsRate([0, 0, 0, 1_000, 2_000], 1, 3)).toBe(false)
+    expect(exceedsRate([0, 0, 0, 900], 1, 3)).toBe(true)
   })
 })

@@ -24,27 +24,19 @@ export async function claimTimes(chronos: Chronos, { id, run, startedAt }: JobVi
   return data.map(row => Date.parse(row.run === run ? startedAt! : row.startedAt))
 }
 
-/**
- * How much later than its decision the start of a job may be recorded. SQLite decides and records in one step, at whole
- * milliseconds; on PostgreSQL there is a round trip between, which other work of the machine may prolong.
- */
-export const RECORDED_LATE_MS = { sqlite: 1, postgres: 1_000 } as const
+/** Starts are recorded in whole milliseconds. */
+const ROUNDED_MS = 1
 
 /**
  * The generic cell rate algorithm over the starts of a partition: a rate is exceeded in some window exactly if the clock
  * gets further ahead of a start than a burst.
  */
-export function exceedsRate(
-  times: readonly number[],
-  perSecond: number,
-  burst: number,
-  recordedLateMs: number,
-): boolean {
+export function exceedsRate(times: readonly number[], perSecond: number, burst: number): boolean {
   const stepMs = 1_000 / perSecond
   let clock = Number.NEGATIVE_INFINITY
   for (const at of [...times].sort((a, b) => a - b)) {
     clock = Math.max(clock, at) + stepMs
-    if (clock - at > burst * stepMs + recordedLateMs) return true
+    if (clock - at > burst * stepMs + ROUNDED_MS) return true
   }
   return false
 }

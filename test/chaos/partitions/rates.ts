@@ -5,7 +5,7 @@ import { onPostgres, onSqlite } from '../places.js'
 import { checkIntegrity } from '../promises/integrity.js'
 import type { Scenario, Size } from '../scenario.js'
 import type { Verdict } from '../verdict.js'
-import { allJobs, claimTimes, drained, exceedsRate, RECORDED_LATE_MS } from './limited.js'
+import { allJobs, claimTimes, drained, exceedsRate } from './limited.js'
 
 const QUEUE = 'paced'
 const WORKERS = 4
@@ -31,12 +31,7 @@ async function killWhileBusy(
 }
 
 /** The rate of each partition in every window, and how much of all of them was used. */
-async function checkRates(
-  chronos: Chronos,
-  { perSecond = 1, usedPercent = 0 }: Size,
-  lateMs: number,
-  verdict: Verdict,
-): Promise<void> {
+async function checkRates(chronos: Chronos, { perSecond = 1, usedPercent = 0 }: Size, verdict: Verdict): Promise<void> {
   const byPartition = new Map<string, number[]>()
   for await (const job of allJobs(chronos, QUEUE)) {
     verdict.count('jobs')
@@ -51,7 +46,7 @@ async function checkRates(
     started += times.length
     allowed += BURST + (perSecond * (Math.max(...times) - Math.min(...times))) / 1_000
     verdict.expect(
-      !exceedsRate(times, perSecond, BURST, lateMs),
+      !exceedsRate(times, perSecond, BURST),
       'a rate is never exceeded, and is used',
       () => `${partition} started more than ${perSecond}/s with a burst of ${BURST}`,
     )
@@ -66,7 +61,7 @@ async function checkRates(
   )
 }
 
-async function ratesUnderKills(place: Place, size: Size, lateMs: number, verdict: Verdict): Promise<void> {
+async function ratesUnderKills(place: Place, size: Size, verdict: Verdict): Promise<void> {
   const { jobs = 0, partitions = 1, perSecond = 1 } = size
   const queues = { [QUEUE]: { partitions: { rate: `${perSecond}/s` as const, burst: BURST } } }
   await using chronos = createChronos({ store: place.store, log: false, queues })
@@ -81,7 +76,7 @@ async function ratesUnderKills(place: Place, size: Size, lateMs: number, verdict
     await fleet.calm()
     await drained(chronos, verdict)
     await fleet.stop(verdict)
-    await checkRates(chronos, size, lateMs, verdict)
+    await checkRates(chronos, size, verdict)
     await checkIntegrity(chronos, verdict)
   } finally {
     await fleet.abandon()
@@ -98,11 +93,11 @@ const common = {
 export const ratesOnSqlite: Scenario = {
   name: 'rates under kills on SQLite',
   ...common,
-  run: (size, verdict) => onSqlite(place => ratesUnderKills(place, size, RECORDED_LATE_MS.sqlite, verdict)),
+  run: (size, verdict) => onSqlite(place => ratesUnderKills(place, size, verdict)),
 }
 
 export const ratesOnPostgres: Scenario = {
   name: 'rates under kills on PostgreSQL',
   ...common,
-  run: (size, verdict) => onPostgres(place => ratesUnderKills(place, size, RECORDED_LATE_MS.postgres, verdict)),
+  run: (size, verdict) => onPostgres(place => ratesUnderKills(place, size, verdict)),
 }

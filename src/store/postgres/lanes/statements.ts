@@ -1,6 +1,6 @@
 import { DELIVERIES } from '../../../core/webhook/delivery.js'
 import { FACT_COLUMNS } from '../rows.js'
-import { START } from '../writes/claim.js'
+import { start } from '../writes/claim.js'
 import { noteLanes } from './notes.js'
 
 // The statements of a claim of queues with limits, in the order in which they run in its transaction. Each one has a new
@@ -260,11 +260,12 @@ export type CandidateRow = [
 
 /**
  * Starts the jobs that have a turn, except those that another transaction has changed meanwhile: a changed job is in
- * another spot, and its spot may have been given to another one. `$6` has the lanes of the jobs by `pk`.
+ * another spot, and its spot may have been given to another one. `$6` has the lanes of the jobs by `pk`. Rates count the
+ * starts from the time of the decision, which is `$9`.
  */
 export const START_JOBS = `
   WITH ${CLOCK}
-  UPDATE @jobs AS jobs SET ${START}
+  UPDATE @jobs AS jobs SET ${start('$9::bigint')}
   WHERE jobs.ctid = ANY ($1::tid[]) AND ((SELECT $6::jsonb) ->> jobs.pk::text) = jobs.lane
     AND jobs.queue = ANY ($7::text[]) AND jobs.token IS NULL AND jobs.finished_at IS NULL AND jobs.run_at <= (SELECT now FROM clock)
   RETURNING ${FACT_COLUMNS}, pk`

@@ -287,7 +287,8 @@ function startStatements(request: ClaimRequest, turns: readonly Turn[]): Stateme
   // Not `JSON.stringify`: an object with so many numbers as its keys is slow.
   const laneOf = `{${jobs.map(({ pk, partition }) => `"${pk}":${lanes.get(partition)}`).join(',')}}`
   const queues = texts(turns.map(({ queue }) => queue.name))
-  return [statement(sql.START_JOBS, ...startValues(request, spots, laneOf, queues))]
+  const decidedAt = turns[0]!.queue.now
+  return [statement(sql.START_JOBS, ...startValues(request, spots, laneOf, queues), decidedAt)]
 }
 
 function stateStatements(turns: readonly Turn[]): Statement[] {

@@ -45,10 +45,11 @@ const OPEN = `
 const BEGINS = `$8::text[] IS NOT NULL AND run = 0 AND NOT at_most_once AND override IS NULL
   AND (queue || ' ' || name) = ANY ($8::text[])`
 
-/** What a claim changes; `startValues` are its parameters. */
-export const START = `state = 'running', run = run + 1, attempt = attempt + 1, begun = ${BEGINS}, token = $2,
+/** What a claim changes when it starts jobs at this time; `startValues` are its parameters. */
+export const start = (at: string): string => `
+    state = 'running', run = run + 1, attempt = attempt + 1, begun = ${BEGINS}, token = $2,
     worker_id = $3, lease_until = (SELECT now FROM clock) + $4::bigint, lease_ms = $4::bigint,
-    started_at = (SELECT now FROM clock), first_started_at = coalesce(first_started_at, (SELECT now FROM clock)),
+    started_at = ${at}, first_started_at = coalesce(first_started_at, ${at}),
     policy_id = coalesce((SELECT $5::jsonb) ->> (queue || ' ' || name), policy_id, (SELECT $5::jsonb) ->> queue)`
 
 /**
@@ -67,7 +68,7 @@ const claimText = (merge: string, kind: Kind): string => `
     WHERE NOT EXISTS (SELECT 1 FROM held)
     LIMIT $6
   )
-  UPDATE @jobs SET ${START}
+  UPDATE @jobs SET ${start('(SELECT now FROM clock)')}
   WHERE ctid = ANY (ARRAY(SELECT spot FROM due))
   RETURNING ${FACT_COLUMNS}, pk`
 
@@ -243,7 +244,7 @@ function claimValues(request: ClaimRequest, queues: readonly string[], { limit, 
   return startValues(request, texts(queues), limit, mayBeHeld)
 }
 
-/** The parameters of `START`, and the first, sixth and seventh of the statement that uses it. */
+/** The parameters of `start`, and the first, sixth and seventh of the statement that uses it. */
 export function startValues(request: ClaimRequest, first: unknown, sixth: unknown, seventh: unknown): unknown[] {
   const { token, workerId, leaseMs, policyIds, begins } = request
   const lease = [toText(token), toText(workerId), Math.ceil(leaseMs)]

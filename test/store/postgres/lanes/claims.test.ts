@@ -65,6 +65,19 @@ describe('claims of one queue at the same time', () => {
     expect(left, 'partitions without jobs are forgotten').toEqual([])
   })
 
+  it('start jobs at the time of the decision, from which rates count', async () => {
+    await setLimits({ partitions: { rate: '1/s', burst: 1 } })
+    await store.enqueue(jobs(2, { partition: 'a' }))
+    // A clock that moves on whenever it is read.
+    await sql(`CREATE SEQUENCE ${schema}.read`)
+    await sql(`
+      CREATE OR REPLACE FUNCTION ${schema}.now_ms() RETURNS bigint LANGUAGE sql VOLATILE
+      AS $$ SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint + 10000 * nextval('${schema}.read') $$`)
+    const [started] = (await claim()).jobs
+    const [partition] = await sql<{ open_at: string }>(`SELECT open_at FROM ${schema}.partitions WHERE name = 'a'`)
+    expect(Number(partition!.open_at) - started!.startedAt!).toBe(1_000)
+  })
+
   it('count the running jobs after the lock, never before it', async () => {
     await setLimits({ limit: { concurrency: 1 } })
     const [first] = jobs(1)
