@@ -50,6 +50,13 @@ describe('the package', () => {
     }
   })
 
+  it('has no character for which V8 would keep two bytes for each of a file', () => {
+    const sources = filesOf(join(package_.installed, 'dist')).filter(path => /^(chunks\/)?[^/]+\.c?js$/.test(path))
+    expect(sources.length).toBeGreaterThan(50)
+    for (const path of sources)
+      expect(readFileSync(join(package_.installed, 'dist', path), 'utf8'), path).not.toMatch(/[^\0-\xff]/)
+  })
+
   it('has a declaration for `import` and one for `require` beside each entry point', () => {
     const { exports } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
       exports: Record<string, string | Record<string, string>>
