@@ -23,7 +23,8 @@ export function limitConnections(server: Server): void {
       if (socket.writableLength > SMALL_BYTES) closeUnread(sockets)
     })
     response.once('close', () => {
-      const next = waiting.get(socket)?.shift()
+      // Nobody waits for the responses of a closed connection.
+      const next = socket.destroyed ? undefined : waiting.get(socket)?.shift()
       if (next) next()
       else waiting.delete(socket)
     })
@@ -39,7 +40,8 @@ export function limitConnections(server: Server): void {
     const queue = waiting.get(request.socket)
     if (!queue) {
       waiting.set(request.socket, [])
-      answer(request, response)
+      // A client that sends too many requests at once is disconnected before the first of them costs anything.
+      process.nextTick(() => !request.socket.destroyed && answer(request, response))
     } else if (queue.length < WAITING_MAX) queue.push(() => answer(request, response))
     else request.socket.destroy()
   })

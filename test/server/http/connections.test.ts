@@ -1,8 +1,10 @@
 import { once } from 'node:events'
-import { connect, type Socket } from 'node:net'
+import { createServer as createHttpServer, type ServerResponse } from 'node:http'
+import { type AddressInfo, connect, type Socket } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { expect, test } from 'vitest'
 import { createChronos } from '../../../src/index.js'
+import { limitConnections } from '../../../src/server/http/connections.js'
 import { createServer } from '../../../src/server.js'
 
 async function listening() {
@@ -58,6 +60,19 @@ test('a client that sends many requests and waits for no response is disconnecte
   socket.resume()
   await once(socket, 'close')
   expect((await fetch(`${server.url}/healthz`)).status).toBe(200)
+})
+
+test('a request whose client has gone is not handled when its turn comes', async () => {
+  const handled: ServerResponse[] = []
+  const http = createHttpServer((_, response) => void handled.push(response))
+  limitConnections(http)
+  await once(http.listen(0, '127.0.0.1'), 'listening')
+  const socket = ask((http.address() as AddressInfo).port, get('/first') + get('/second'))
+  await once(http, 'request')
+  socket.destroy()
+  await once(handled[0]!, 'close')
+  expect(handled).toHaveLength(1)
+  http.close()
 })
 
 test('clients that do not read their responses are disconnected before these fill the memory', async () => {
