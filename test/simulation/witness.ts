@@ -75,8 +75,8 @@ export class Witness {
     args: Arguments<V>,
     fate = '',
   ): Promise<AnswerOf<V>> {
-    // A read sees what is committed: it waits until the model has applied every write.
-    if (verb === 'expired' || verb === 'overdue') while (this.#writing > 0) await Promise.all(this.#written.values())
+    // A read sees what is committed.
+    if (verb === 'expired' || verb === 'overdue') await this.upToDate()
     if (READS.has(verb)) return this.#heard(by, verb, args, fate, await this.#ask(by, store, verb, args))
 
     // Each store executes writes in the order of their calls, at once or batched in one commit.
@@ -98,6 +98,11 @@ export class Witness {
       this.#writing--
       done()
     }
+  }
+
+  /** Resolves when the model has applied every write that the store has. */
+  async upToDate(): Promise<void> {
+    while (this.#writing > 0) await Promise.all(this.#written.values())
   }
 
   #heard<V extends Verb>(

@@ -74,7 +74,9 @@ export class Redriver {
     this.#activeIds = active.map(({ id }) => id)
     const store = await this.#env.connection.store()
     for (const redrive of active) await this.#drive(store, redrive)
-    return active.length > 0 ? STEP_MS : this.#idleMs
+    if (active.length > 0) return STEP_MS
+    // The last active one has ended: others may have been started since the last look.
+    return isLook ? this.#idleMs : Math.max(STEP_MS, this.#lookAt - now)
   }
 
   async #readActive(isLook: boolean): Promise<readonly Stored<Redrive>[]> {

@@ -243,7 +243,9 @@ export class Clients {
       if (host.isGone || !waiting) return
       coverage.count('wait explained')
       const meanwhile = runAt <= timeline.now() ? (['due'] as const) : []
-      const reasons = new Set([...before, ...meanwhile, ...reasonsOf(witness.model, target, timeline.now())])
+      const since = reasonsOf(witness.model, target, timeline.now())
+      await witness.upToDate()
+      const reasons = new Set([...before, ...meanwhile, ...since, ...reasonsOf(witness.model, target, timeline.now())])
       if (!reasons.has(waiting.because) && !stage.mayBeExplainedAs(target, waiting.because))
         verdict.broken(
           'the reason to wait is true',
