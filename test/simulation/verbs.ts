@@ -102,9 +102,14 @@ function foretellChange(model: StoreModel, id: string, index: number, decide: Jo
   if (decide === expire) return model.expire(id, now)
   const job = model.row(id)?.job
   if (!job) return { id, status: 'not-found' }
-  const { redriveId: _, ...fresh } = job
+  const { redriveId, ...others } = job
+  const { finishedAt: _, ...fresh } = others
   const revived = decide({ ...fresh, state: 'dead' }, now, index)
-  if (revived?.state === 'waiting') return model.redrive(id, revived.redriveId, revived.runAt - now, now)
+  if (revived?.state === 'waiting') {
+    // A redrive leaves jobs alone that have ended since it began, unless it has started them itself.
+    const isLate = revived.redriveId !== redriveId && !decide({ ...others, state: 'dead' }, now, index)
+    return isLate ? model.edit(id, undefined) : model.redrive(id, revived.redriveId, revived.runAt - now, now)
+  }
   const moved = decide({ ...job, state: 'waiting' }, now, index)
   const isOnlyMoved = moved && isDeepStrictEqual({ ...moved, runAt: 0 }, { ...job, state: 'waiting', runAt: 0 })
   // An edit may change nothing.
