@@ -45,6 +45,8 @@ export class Witness {
   /** Writes whose response has not arrived yet, and the end of the last one by connection. */
   #writing = 0
   readonly #written = new Map<Store, Promise<void>>()
+  /** How many writes have begun. */
+  #writes = 0
   /** When each process last asked for work. */
   readonly claimedAt = new Map<string, number>()
   /** Called for every lease that a sweep has taken. */
@@ -75,8 +77,10 @@ export class Witness {
     args: Arguments<V>,
     fate = '',
   ): Promise<AnswerOf<V>> {
-    // A read sees what is committed.
-    if (verb === 'expired' || verb === 'overdue') await this.upToDate()
+    if (verb === 'expired' || verb === 'overdue') {
+      const answer = await this.#between(() => this.#ask(by, store, verb, args))
+      return this.#heard(by, verb, args, fate, answer)
+    }
     if (READS.has(verb)) return this.#heard(by, verb, args, fate, await this.#ask(by, store, verb, args))
 
     // Each store executes writes in the order of their calls, at once or batched in one commit.
@@ -87,6 +91,7 @@ export class Witness {
     })
     this.#written.set(store, written)
     this.#writing++
+    this.#writes++
     try {
       const follows = new Map<string, readonly NewJob[]>()
       const answer = await this.#ask(by, store, verb, noted(verb, args, follows))
@@ -103,6 +108,16 @@ export class Witness {
   /** Resolves when the model has applied every write that the store has. */
   async upToDate(): Promise<void> {
     while (this.#writing > 0) await Promise.all(this.#written.values())
+  }
+
+  /** Reads what is committed while no write begins, so that the model can tell the answer. */
+  async #between<T>(read: () => Promise<T>): Promise<T> {
+    for (;;) {
+      await this.upToDate()
+      const before = this.#writes
+      const answer = await read()
+      if (this.#writes === before) return answer
+    }
   }
 
   #heard<V extends Verb>(
