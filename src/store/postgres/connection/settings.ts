@@ -37,20 +37,33 @@ const firstQueue = (condition: string): string =>
  * An enqueue also stores the name of its queue, but not in a caller's transaction, because other transactions would
  * wait for its end. Until one of its jobs is claimed, such a queue is known only from its jobs.
  */
-const QUEUES = `
+const ONLY_IN_JOBS = `
   WITH RECURSIVE seen AS (
     SELECT ${firstQueue('true')} AS name
     UNION ALL
     SELECT ${firstQueue('queue > seen.name')} FROM seen WHERE seen.name IS NOT NULL
   )
-  SELECT ${QUEUE_COLUMNS} FROM @queues
-  UNION ALL
   SELECT name, false, NULL, NULL, NULL, NULL FROM seen
   WHERE name IS NOT NULL AND NOT EXISTS (SELECT 1 FROM @queues q WHERE q.name = seen.name)`
 
+/** The stored queues. The row without a name tells whether a job between two of their names waits in another one. */
+const STORED = `
+  WITH known AS MATERIALIZED (
+    SELECT name, lead(name) OVER (ORDER BY name) AS next FROM (
+      SELECT '' COLLATE "C" AS name UNION ALL SELECT name FROM @queues
+    ) AS names
+  )
+  SELECT ${QUEUE_COLUMNS} FROM @queues
+  UNION ALL
+  SELECT NULL, EXISTS (SELECT 1 FROM known WHERE ${firstQueue('queue > known.name AND queue < known.next')} IS NOT NULL)
+    OR ${firstQueue('queue > (SELECT max(name) FROM known)')} IS NOT NULL, NULL, NULL, NULL, NULL`
+
 export async function queues(db: Database): Promise<readonly QueueRecord[]> {
-  const records = (await db.readShort<QueueRow>(QUEUES)).map(readQueue)
-  return records.sort((a, b) => (a.name < b.name ? -1 : 1))
+  const rows = await db.readShort<QueueRow | [name: null, hasOthers: boolean]>(STORED)
+  const stored = rows.filter((row): row is QueueRow => row[0] !== null)
+  const hasOthers = rows.some(([name, others]) => name === null && others)
+  const others = hasOthers ? await db.readShort<QueueRow>(ONLY_IN_JOBS) : []
+  return [...stored, ...others].map(readQueue).sort((a, b) => (a.name < b.name ? -1 : 1))
 }
 
 const isIn = (state: string, lane: string): string =>
