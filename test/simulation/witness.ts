@@ -29,6 +29,8 @@ export interface Done {
   readonly deed: Deed
   readonly id: string
   readonly at: number
+  /** A redrive of many jobs did it, which the process carries out by itself. */
+  readonly byRedrive: boolean
 }
 
 /**
@@ -210,7 +212,8 @@ export class Witness {
       const before = stand?.state
       const deed = before && deedOf(before, changed)
       if (!deed) continue
-      this.done.push({ by, deed, id: changed.id, at: this.#clock.now() })
+      const byRedrive = deed === 'redrive' && 'job' in changed && changed.job.redriveId !== undefined
+      this.done.push({ by, deed, id: changed.id, at: this.#clock.now(), byRedrive })
       this.#noteChanged(deed, changed, stand?.reason)
       if (deed === 'redrive') this.#coverage.count(`${before} → waiting` as Edge)
       if (deed === 'expire') this.#coverage.count('waiting → dead (expired)')

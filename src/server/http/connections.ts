@@ -23,7 +23,7 @@ export function limitConnections(server: Server): void {
       if (socket.writableLength > SMALL_BYTES) closeUnread(sockets)
     })
     response.once('close', () => {
-      // Nobody waits for the responses of a closed connection.
+      // The responses of a closed connection reach no client.
       const next = socket.destroyed ? undefined : waiting.get(socket)?.shift()
       if (next) next()
       else waiting.delete(socket)

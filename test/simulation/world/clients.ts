@@ -209,7 +209,7 @@ export class Clients {
     trace.say(timeline.now(), by, `${act} was answered`, target, kind)
     if (kind !== 'undone') return
     const done = witness.done.find(
-      one => one.by === by && one.deed === DEED_OF[act] && one.id === target && one.at >= manual.at,
+      one => one.by === by && one.deed === DEED_OF[act] && one.id === target && one.at >= manual.at && !one.byRedrive,
     )
     const twin = stage.ledger.manuals.find(
       one => one !== manual && one.by === by && one.target === target && (one.answer?.at ?? Infinity) >= manual.at,

@@ -21,3 +21,20 @@ test('a wave and a forecast read a bounded number of queues, and say that they a
   const { groups } = await store.waiting({ lookAt: 50_000, limit: 10_000 })
   expect(groups.length).toBeLessThanOrEqual(LINES_MAX + 1)
 })
+
+test('the oldest due jobs of very many queues are those of few', async () => {
+  const store = await openStore()
+  await store.migrate()
+  const late = (queue: string, ms: number) => job({ queue, runAt: { delayMs: -ms } })
+  const few = [late('a', 5_000), late('a', 60_000), job({ queue: 'b', runAt: { delayMs: 60_000 } }), late('c', 1_000)]
+  await store.enqueue(few)
+  await store.enqueue([job({ queue: 'a', runAt: { delayMs: -90_000 }, deadline: { delayMs: -1_000 } })])
+  const request = { exceptTag: 'none', deadMax: 10 }
+  const before = await store.backlog(request)
+  expect(before.map(({ queue }) => queue)).toEqual(['a', 'c'])
+  await store.enqueue(Array.from({ length: LINES_MAX + 1 }, (_, number) => late(`q${number}`, 1_000)))
+  const after = await store.backlog(request)
+  expect(after.slice(0, 2)).toEqual(before)
+  expect(after).toHaveLength(2 + LINES_MAX + 1)
+  expect((await store.queues()).length).toBe(3 + LINES_MAX + 1)
+})
