@@ -112,10 +112,15 @@ export class World implements Stage {
     const quietSince = this.timeline.now()
     // By then, the last of the late responses has arrived too.
     const slowUntil = startAt + faultMs + 2 * this.plan.leaseMs
-    await this.#until(Math.max(quietSince, slowUntil) + this.plan.leaseMs + QUIET_MS)
-    // An alert may have fired meanwhile; its deliveries end too.
-    await this.#until(this.timeline.now() + HEALED_MAX_MS, () => this.isDone())
-    if (this.verdict.isBroken || !this.#hasEnded()) return
+    let isQuiet = false
+    for (let from = Math.max(quietSince, slowUntil); !isQuiet; from = this.timeline.now()) {
+      await this.#until(from + this.plan.leaseMs + QUIET_MS)
+      const at = this.timeline.now()
+      // An alert may have fired meanwhile, or a late job begun: they end too, and then their answers need time.
+      await this.#until(at + HEALED_MAX_MS, () => this.isDone())
+      if (this.verdict.isBroken || !this.#hasEnded()) return
+      isQuiet = this.timeline.now() === at
+    }
     for (const { host } of this.living()) {
       const isAlive = this.witness.claimedAt.get(host.name)! >= quietSince
       if (!isAlive) this.verdict.broken('a living worker goes on claiming', `${host.name} no longer asks for work`)
