@@ -85,6 +85,7 @@ async function cramped(page: Page): Promise<readonly string[]> {
   await page.setViewportSize(size)
   return found
 }
+
 /** On phones, the cells of a row stand beside each other with a gap: what is wider is written over the next one. */
 function overlapping(page: Page): Promise<readonly string[]> {
   return page.evaluate(() =>
@@ -95,6 +96,7 @@ function overlapping(page: Page): Promise<readonly string[]> {
     }),
   )
 }
+
 const SMALL_SCREEN = 1280
 const NAME_MIN = 90
 

@@ -1,6 +1,6 @@
 import { afterAll, expect, test } from 'vitest'
 import { LINES_MAX } from '../../../src/store/reads/census.js'
-import { dropSchemas, openStore } from '../../support/postgres.js'
+import { dropSchemas, freshSchema, openStore, sql } from '../../support/postgres.js'
 import { job } from './bench.js'
 
 afterAll(dropSchemas)
@@ -37,4 +37,16 @@ test('the oldest due jobs of very many queues are those of few', async () => {
   expect(after.slice(0, 2)).toEqual(before)
   expect(after).toHaveLength(2 + LINES_MAX + 1)
   expect((await store.queues()).length).toBe(3 + LINES_MAX + 1)
+})
+
+test('queues that are known only from their jobs are listed before, between and behind the others', async () => {
+  const schema = freshSchema()
+  const store = await openStore({ schema })
+  await store.migrate()
+  await store.enqueue(['a', 'b', 'c', 'd', 'e'].map(queue => job({ queue })))
+  const names = async () => (await store.queues()).map(({ name }) => name)
+  for (const forgotten of [['a'], ['b', 'c'], ['e'], ['d']]) {
+    await sql(`DELETE FROM ${schema}.queues WHERE name = ANY ($1)`, [forgotten])
+    expect(await names()).toEqual(['a', 'b', 'c', 'd', 'e'])
+  }
 })

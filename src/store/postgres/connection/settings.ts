@@ -37,12 +37,14 @@ const firstQueue = (condition: string): string =>
  * An enqueue also stores the name of its queue, but not in a caller's transaction, because other transactions would
  * wait for its end. Until one of its jobs is claimed, such a queue is known only from its jobs.
  */
-const ONLY_IN_JOBS = `
+const QUEUES = `
   WITH RECURSIVE seen AS (
     SELECT ${firstQueue('true')} AS name
     UNION ALL
     SELECT ${firstQueue('queue > seen.name')} FROM seen WHERE seen.name IS NOT NULL
   )
+  SELECT ${QUEUE_COLUMNS} FROM @queues
+  UNION ALL
   SELECT name, false, NULL, NULL, NULL, NULL FROM seen
   WHERE name IS NOT NULL AND NOT EXISTS (SELECT 1 FROM @queues q WHERE q.name = seen.name)`
 
@@ -59,11 +61,12 @@ const STORED = `
     OR ${firstQueue('queue > (SELECT max(name) FROM known)')} IS NOT NULL, NULL, NULL, NULL, NULL`
 
 export async function queues(db: Database): Promise<readonly QueueRecord[]> {
-  const rows = await db.readShort<QueueRow | [name: null, hasOthers: boolean]>(STORED)
-  const stored = rows.filter((row): row is QueueRow => row[0] !== null)
-  const hasOthers = rows.some(([name, others]) => name === null && others)
-  const others = hasOthers ? await db.readShort<QueueRow>(ONLY_IN_JOBS) : []
-  return [...stored, ...others].map(readQueue).sort((a, b) => (a.name < b.name ? -1 : 1))
+  const found = await db.readShort<QueueRow | [name: null, hasOthers: boolean]>(STORED)
+  const stored = found.filter((row): row is QueueRow => row[0] !== null)
+  const hasOthers = found.some(([name, others]) => name === null && others)
+  // All in one snapshot, because a queue may be stored between two statements.
+  const rows = hasOthers ? await db.readShort<QueueRow>(QUEUES) : stored
+  return rows.map(readQueue).sort((a, b) => (a.name < b.name ? -1 : 1))
 }
 
 const isIn = (state: string, lane: string): string =>
