@@ -58,7 +58,7 @@ function HealthLine({ stats: { jobs, workers, oldestDueAgeMs, retryRate } }: { r
   const words = [
     workers.alive === 0
       ? 'No workers alive'
-      : `${plural(workers.alive, 'worker')}, ${count(workers.running)} of ${plural(workers.concurrency, 'slot')} busy`,
+      : `${plural(workers.alive, 'worker')} with ${plural(workers.concurrency, 'slot')}`,
     ...(oldestDueAgeMs === undefined ? [] : [`the oldest due job has waited ${age(oldestDueAgeMs)}`]),
     ...(jobs.blocked.value === 0 ? [] : [`${plural(jobs.blocked, 'job is blocked', 'jobs are blocked')}`]),
     ...(oldestDueAgeMs === undefined && jobs.blocked.value === 0 ? ['no due jobs'] : []),
@@ -90,9 +90,7 @@ function Numbers({ stats, series, stale }: NumbersProps) {
         label="Running"
         value={count({ ...jobs.running, value: Math.max(0, jobs.running.value - runningDeliveries.value) })}
         note={[
-          workers.concurrency === 0
-            ? 'no workers'
-            : `${count(workers.running)} of ${plural(workers.concurrency, 'slot')} busy`,
+          workers.concurrency === 0 ? 'no workers' : plural(workers.concurrency, 'slot'),
           ...(runningDeliveries.value === 0 ? [] : [plural(runningDeliveries, 'delivery', 'deliveries')]),
         ].join(' · ')}
         href={href('/jobs', { state: 'running', internal: 'false' })}
