@@ -43,6 +43,14 @@ export function turnWait(facts: TurnFacts, units: Units | undefined, now: number
   return partitionWait(facts, units, now)
 }
 
+/** What keeps due jobs of a partition waiting; undefined if its jobs wait for nothing but their own time. */
+export function partitionHold(facts: Omit<TurnFacts, 'queueState'>, now: number): TurnWait | undefined {
+  const wait = turnWait({ ...facts, queueState: {} }, undefined, now)
+  if (wait?.until === undefined || wait.because === 'rate') return wait
+  // Without a rate, the time is that of the next job, which keeps only the later ones of an ordered partition waiting.
+  return wait.because === 'order' && facts.partition.waiting !== 1 ? wait : undefined
+}
+
 /** A run has ended since the last claim looked at the partition, so the next claim starts one of its jobs. */
 function isFreed({ limits, partition: { name, running, state, stoppedBy } }: TurnFacts): boolean {
   return state.openAt === CLOSED && stoppedBy === undefined && running < partitionBounds(limits, name).concurrency

@@ -10,7 +10,7 @@ import {
 } from '../../core/partition/limits.js'
 import { learnedShare } from '../../core/partition/pace.js'
 import { CLOSED, isClosed, type TurnState } from '../../core/partition/turn.js'
-import { turnWait } from '../../core/partition/wait.js'
+import { partitionHold } from '../../core/partition/wait.js'
 import { count } from '../../core/values/count.js'
 import { present } from '../../core/values/present.js'
 import { formatRate } from '../../core/values/rate.js'
@@ -99,7 +99,7 @@ function viewPartition(record: PartitionRecord, queue: QueueRecord, now: number)
   const count = waiting.relation === 'exact' ? waiting.value : undefined
   const partition = present({ name, running, state, waiting: count, stoppedBy })
   // A queue that is closed as a whole is shown as such; here each partition speaks for itself.
-  const wait = turnWait({ queue: queue.name, limits, queueState: {}, partition }, undefined, now)
+  const wait = partitionHold({ queue: queue.name, limits, partition }, now)
   const isWaiting = waiting.value > 0 || stoppedBy !== undefined
   return present({
     name,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { PartitionLimits } from '../../../src/core/partition/limits.js'
 import { CLOSED } from '../../../src/core/partition/turn.js'
-import { type PartitionFacts, turnWait } from '../../../src/core/partition/wait.js'
+import { type PartitionFacts, partitionHold, turnWait } from '../../../src/core/partition/wait.js'
 
 const NOW = 1_000
 
@@ -19,6 +19,24 @@ describe('a job of a partition that was full when a claim last looked at it', ()
     ['may start when the earlier job has ended', { order: 'fifo' }, { running: 0 }, undefined],
     ['waits for a dead letter', { order: 'fifo', onDead: 'stop' }, { stoppedBy: 'dead' }, 'stopped'],
     ['waits for the rate', { rate: '1/h' }, { state: { openAt: NOW + 5, clocks: { '': NOW + 3_600_005 } } }, 'rate'],
+  ] as const)('%s', (_, partitions, facts, code) => {
+    expect(because(partitions, facts)).toBe(code)
+  })
+})
+
+describe('a partition whose next job is not due', () => {
+  const because = (partitions: PartitionLimits, facts: Partial<PartitionFacts>) => {
+    const partition = { name: 'a', running: 0, state: { openAt: NOW + 5 }, ...facts }
+    return partitionHold({ queue: 'q', limits: { partitions, from: 'code' }, partition }, NOW)?.because
+  }
+
+  it.each([
+    ['is open, whatever its concurrency', { concurrency: 2 }, { waiting: 3 }, undefined],
+    ['is open if its first job is alone', { order: 'fifo' }, { waiting: 1 }, undefined],
+    ['keeps later jobs in order', { order: 'fifo' }, { waiting: 2 }, 'order'],
+    ['is full while its jobs run', { concurrency: 2 }, { running: 2, state: { openAt: CLOSED } }, 'limit'],
+    ['is stopped by a dead letter', { order: 'fifo', onDead: 'stop' }, { stoppedBy: 'dead', waiting: 1 }, 'stopped'],
+    ['waits for its rate', { rate: '1/h' }, { state: { openAt: NOW + 5, clocks: { '': NOW + 3_600_005 } } }, 'rate'],
   ] as const)('%s', (_, partitions, facts, code) => {
     expect(because(partitions, facts)).toBe(code)
   })

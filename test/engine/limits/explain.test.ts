@@ -102,4 +102,19 @@ describe.each(LIMITED_STORES)('the explanation of a job that waits for a limit o
       words: `its partition "a" is stopped by dead letter ${dead.id}; redrive or discard it`,
     })
   })
+
+  it('names no limit while the jobs of a partition wait for their retries', async () => {
+    const t = start({ partitions: { concurrency: 2 } })
+    const { id } = await t.enqueue(fails, undefined, { partition: 'a' })
+    await t.advance('1s')
+    const [partition] = (await t.queues.partitions('crm')).data
+    expect(partition).toEqual({
+      name: 'a',
+      running: 0,
+      waiting: { value: 1, relation: 'exact' },
+      limit: { concurrency: 2 },
+      openAt: (await t.jobs.get(id))!.runAt,
+    })
+    await t.close()
+  })
 })

@@ -151,7 +151,14 @@ function State({ partition }: { readonly partition: PartitionView }) {
     )
   }
   const isFull = limit?.concurrency !== undefined && running >= limit.concurrency
-  return <span class="muted">{isFull ? 'Full, nothing waits' : 'Open'}</span>
+  if (isFull) return <span class="muted">Full, nothing waits</span>
+  return opens ? (
+    <span class="muted">
+      Open, next job <Countdown at={Date.parse(openAt)} />
+    </span>
+  ) : (
+    <span class="muted">Open</span>
+  )
 }
 
 /** A badge has an icon and a text, so that it needs no colour. */
