@@ -125,10 +125,10 @@ function Card({ circuit, after }: { readonly circuit: CircuitView; readonly afte
 
 function Name({ circuit: { key, tenantId } }: { readonly circuit: CircuitView }) {
   return (
-    <>
+    <span class="row tight">
       <Key name={key} />
       {tenantId !== undefined && <Badge>tenant {tenantId}</Badge>}
-    </>
+    </span>
   )
 }
 
