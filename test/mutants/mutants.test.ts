@@ -93,6 +93,8 @@ describe('known bugs, reintroduced', () => {
     beforeAll(async () => {
       verdicts = await tryAll(MUTANTS.map(taskOf))
       console.log(`Mutant, what it broke, the seed or check that caught it, tries:\n${table(verdicts)}`)
+      const late = verdicts.filter(({ lived }) => lived > 1).length
+      if (late > 0) console.log(`${late} were caught late: npm run mutants:seeds names better seeds for them`)
     }, 900_000)
 
     it.each(MUTANTS.map((mutant, index) => ({ ...mutant, index })))('catch: $name', ({ index }) => {

@@ -15,7 +15,7 @@ export const ENGINE_BUGS: readonly Mutant[] = [
   },
   {
     name: 'a lease counted from the response',
-    from: 66,
+    from: 212,
     file: FETCHER,
     find: 'leaseUntil: sentAt + leaseMs, startBefore',
     replace: 'leaseUntil: heldSince + leaseMs, startBefore',
@@ -37,7 +37,7 @@ export const ENGINE_BUGS: readonly Mutant[] = [
   },
   {
     name: 'outcomes dropped when the response is lost',
-    from: 132,
+    from: 166,
     file: 'src/engine/worker/committer.ts',
     find: '        if (isRepeatable(error) || isOutage(error)) {',
     replace:
@@ -89,21 +89,21 @@ export const ENGINE_BUGS: readonly Mutant[] = [
   },
   {
     name: 'a pending claim left behind by stop',
-    from: 11,
+    from: 28,
     file: FETCHER,
     find: '    await Promise.all(this.#underWay.values())\n',
     replace: '',
   },
   {
     name: 'a start after the deadline',
-    from: 75,
+    from: 78,
     file: FETCHER,
     find: 'return leaseUntil - now >= leaseMs / 2 && now < startBefore',
     replace: 'return startBefore > 0 && leaseUntil - now >= leaseMs / 2',
   },
   {
     name: 'a late response to begin starts a job whose lease is lost',
-    from: 80,
+    from: 81,
     file: RUNNER,
     find: '    if (attempt.mayStart(this.#env.clock.now())) {\n      attempt.begun = true',
     replace: '    if (!attempt.begun) {\n      attempt.begun = true',

@@ -79,7 +79,7 @@ export const FEATURE_BUGS: readonly Mutant[] = [
   },
   {
     name: 'a run that ends before the endpoints are known',
-    from: 55,
+    from: 128,
     file: OUTBOX,
     find: '    return this.#endpoints.isLoaded && this.#listeners.isLoaded\n',
     replace: '    return true\n',
@@ -159,7 +159,7 @@ export const FEATURE_BUGS: readonly Mutant[] = [
   },
   {
     name: 'an effect that runs for each of two callers at once',
-    from: 3,
+    from: 52,
     file: 'src/engine/worker/attempt.ts',
     find: '    if (running) return running as Promise<T>\n',
     replace: "    if (running && name === '') return running as Promise<T>\n",

@@ -8,13 +8,14 @@ const SETTLE = 'src/store/sqlite/writes/settle.ts'
 export const LIMIT_BUGS: readonly Mutant[] = [
   {
     name: 'a slot freed twice: by the end of a run, and by the note about it',
-    from: 6,
+    from: 188,
     file: TURN,
     find: 'own.concurrency - one.running,',
     replace: 'own.concurrency - one.running + one.notes.length,',
   },
   {
     name: 'a slot of a partition that is not free after the end of its run',
+    from: 27,
     file: SETTLE,
     find: 'else lanes.free(queue, lane)',
     replace: 'else if (spent) lanes.free(queue, lane)',
@@ -35,14 +36,14 @@ export const LIMIT_BUGS: readonly Mutant[] = [
   },
   {
     name: 'a retry that loses its place in the order',
-    from: 45,
+    from: 297,
     file: 'src/store/sqlite/writes/lane-lines.ts',
     find: 'AND (deadline IS NULL OR deadline > ?2) ORDER BY pk LIMIT 2',
     replace: 'AND (deadline IS NULL OR deadline > ?2) AND run_at <= ?2 ORDER BY pk LIMIT 2',
   },
   {
     name: 'an order that runs jobs side by side',
-    from: 6,
+    from: 222,
     file: 'src/core/partition/limits.ts',
     find: 'concurrency: isOrdered ? 1 : bounds.concurrency',
     replace: 'concurrency: bounds.concurrency',
@@ -63,21 +64,21 @@ export const LIMIT_BUGS: readonly Mutant[] = [
   },
   {
     name: 'a burst that is allowed again with every claim',
-    from: 11,
+    from: 102,
     file: PACE,
     find: 'clocks[resource] = (clock > now - 1 ? clock : now) + ms',
     replace: 'clocks[resource] = now + ms',
   },
   {
     name: 'a dead letter that does not stop its partition',
-    from: 45,
+    from: 222,
     file: TURN,
     find: 'const room = one.isStopped ? 0 : Math.min(',
     replace: 'const room = Math.min(',
   },
   {
     name: 'a partition that stays stopped after its dead letter was redriven',
-    from: 45,
+    from: 461,
     file: 'src/store/sqlite/writes/manual.ts',
     find: 'if (lane !== undefined) lanes.change(queue, lane)',
     replace: 'if (lane === undefined) lanes.change(queue, lane!)',

@@ -9,7 +9,7 @@ const FAILURE = 'src/store/sqlite/file/failure.ts'
 export const STORE_BUGS: readonly Mutant[] = [
   {
     name: 'settle by id alone',
-    from: 3,
+    from: 325,
     file: SETTLE,
     find: "const FENCE = 'pk = ? AND token = ? AND lease_until < ?",
     replace: "const FENCE = 'pk = ? AND ? IS NOT NULL AND ifnull(lease_until, 0) < ?",
@@ -37,7 +37,7 @@ export const STORE_BUGS: readonly Mutant[] = [
   },
   {
     name: 'renew a lease without the token',
-    from: 153,
+    from: 87,
     file: LEASE,
     find: 'UPDATE jobs SET lease_until = ?, lease_ms = ? WHERE ${FENCE} RETURNING',
     replace:
