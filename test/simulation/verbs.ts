@@ -1,6 +1,14 @@
 import { isDeepStrictEqual } from 'node:util'
 import { acknowledge, cancel, discard, expire } from '../../src/core/job/changes.js'
-import { COUNTS, ERROR_GROUP, LEDGER } from '../../src/store/fold.js'
+import {
+  COUNTS,
+  ERROR_COUNTS,
+  ERROR_GROUP,
+  LEDGER,
+  QUEUE_TIMINGS,
+  TIMING_PLACES,
+  TIMINGS,
+} from '../../src/store/fold.js'
 import { HELD_COLUMNS } from '../../src/store/job-columns.js'
 import type { Put, RecordWrite } from '../../src/store/record.js'
 import type { Changed, Claimed, JobChange, Store } from '../../src/store/store.js'
@@ -87,7 +95,10 @@ const FORETOLD: Foretold = {
 }
 
 /** The store itself changes these when it folds; the model does not. */
-const FOLDED: ReadonlySet<string> = new Set([LEDGER, COUNTS, ERROR_GROUP])
+const FOLDED: ReadonlySet<string> = new Set([
+  ...[LEDGER, COUNTS, ERROR_COUNTS, ERROR_GROUP],
+  ...[TIMINGS, QUEUE_TIMINGS, TIMING_PLACES],
+])
 
 function foretellRecords(model: StoreModel, writes: readonly RecordWrite[], now: number): readonly Put[] | undefined {
   const puts = writes.map(write => (FOLDED.has(write.kind) ? undefined : model.putRecord(write, now)))

@@ -115,11 +115,14 @@ export class World implements Stage {
     let isQuiet = false
     for (let from = Math.max(quietSince, slowUntil); !isQuiet; from = this.timeline.now()) {
       await this.#until(from + this.plan.leaseMs + QUIET_MS)
-      const at = this.timeline.now()
-      // An alert may have fired meanwhile, or a late job begun: they end too, and then their answers need time.
-      await this.#until(at + HEALED_MAX_MS, () => this.isDone())
+      // An alert may have fired meanwhile, or a late job begun: they end too, and then their answers need time. Some
+      // process nearly always asks for work, so a call on its way to the store alone is no reason to wait again.
+      isQuiet = this.#isEverythingOver()
+      await this.#until(this.timeline.now() + HEALED_MAX_MS, () => {
+        isQuiet &&= this.#isEverythingOver()
+        return this.isDone()
+      })
       if (this.verdict.isBroken || !this.#hasEnded()) return
-      isQuiet = this.timeline.now() === at
     }
     for (const { host } of this.living()) {
       const isAlive = this.witness.claimedAt.get(host.name)! >= quietSince
@@ -150,7 +153,10 @@ export class World implements Stage {
   }
 
   isDone(): boolean {
-    if (!this.#clients.isDone || this.#wire.underway > 0) return false
+    return this.#clients.isDone && this.#wire.underway === 0 && this.#isEverythingOver()
+  }
+
+  #isEverythingOver(): boolean {
     return this.witness.model.rows.every(({ job }) => isTerminal(job.state)) && this.observer.unfinished().length === 0
   }
 
