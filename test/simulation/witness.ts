@@ -58,6 +58,7 @@ export class Witness {
   onRecord: (write: RecordWrite, by: string) => void = () => {}
   /** Called for every job that a redrive has started again. */
   onRedriven: (redriveId: string, jobId: string, reason: Job['reason']) => void = () => {}
+  readonly #looks = new Set<(now: number) => void>()
   readonly #clock: Clock
   readonly #ledger: Ledger
   readonly #verdict: Verdict
@@ -112,6 +113,16 @@ export class Witness {
     while (this.#writing > 0) await Promise.all(this.#written.values())
   }
 
+  /** Looks at the model just before and just after each write, until the returned function is called. */
+  watch(look: (now: number) => void): () => void {
+    this.#looks.add(look)
+    return () => this.#looks.delete(look)
+  }
+
+  #look(verb: Verb, now: number): void {
+    if (!READS.has(verb)) for (const look of this.#looks) look(now)
+  }
+
   /** Reads what is committed while no write begins, so that the model can tell the answer. */
   async #between<T>(read: () => Promise<T>): Promise<T> {
     for (;;) {
@@ -136,7 +147,9 @@ export class Witness {
       this.onClaim((args as Arguments<'claim'>)[0].workerId, by)
     }
     const before = verb === 'change' ? this.#stand((args as Arguments<'change'>)[0]) : NOTHING
+    this.#look(verb, now)
     const expected = this.#foretell(verb, args, answer, now)
+    this.#look(verb, now)
     if (expected !== undefined) this.#count(by, verb, args, expected)
     if (verb === 'change') {
       this.#countChanges(by, before, expected as AnswerOf<'change'>)

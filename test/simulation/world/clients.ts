@@ -1,3 +1,4 @@
+import type { WaitCode } from '../../../src/core/job/explain.js'
 import type { Job } from '../../../src/core/job/job.js'
 import { ChronosError } from '../../../src/core/values/error.js'
 import { DELIVERIES } from '../../../src/core/webhook/delivery.js'
@@ -236,16 +237,25 @@ export class Clients {
     const { witness, verdict, coverage, stage, timeline } = this.#options
     const target = this.#targetOf('explain')
     if (target === undefined) return
-    const before = reasonsOf(witness.model, target, timeline.now())
+    const reasons = new Set<WaitCode>()
+    const look = (now: number): void => {
+      for (const reason of reasonsOf(witness.model, target, now)) reasons.add(reason)
+    }
+    look(timeline.now())
     const { runAt } = witness.model.row(target)!.job
+    // Several changes may move it before the answer. The explanation is of the moment at which the job was read, which
+    // may be between two of them.
+    const unwatch = witness.watch(now => {
+      if (witness.model.row(target)?.job.state === 'waiting') look(now)
+    })
     try {
       const { waiting } = await chronos.jobs.explain(target)
       if (host.isGone || !waiting) return
       coverage.count('wait explained')
-      const meanwhile = runAt <= timeline.now() ? (['due'] as const) : []
-      const since = reasonsOf(witness.model, target, timeline.now())
+      if (runAt <= timeline.now()) reasons.add('due')
+      look(timeline.now())
       await witness.upToDate()
-      const reasons = new Set([...before, ...meanwhile, ...since, ...reasonsOf(witness.model, target, timeline.now())])
+      look(timeline.now())
       if (!reasons.has(waiting.because) && !stage.mayBeExplainedAs(target, waiting.because))
         verdict.broken(
           'the reason to wait is true',
@@ -254,6 +264,8 @@ export class Clients {
     } catch (error) {
       const isFuture = stage.jobs[payloadOf(witness.model.row(target)!.job.payload).ref]?.future !== undefined
       if (!host.isGone && !isFuture) this.#troubleOf(error)
+    } finally {
+      unwatch()
     }
   }
 
