@@ -2,7 +2,7 @@ import type { Job, JobState } from '../../src/core/job/job.js'
 import type { Clock } from '../../src/core/values/clock.js'
 import { DELIVERIES } from '../../src/core/webhook/delivery.js'
 import type { RecordWrite } from '../../src/store/record.js'
-import type { Changed, Lease, NewJob, Settled, Settlement, Store } from '../../src/store/store.js'
+import type { Changed, DeferRequest, Lease, NewJob, Settled, Settlement, Store } from '../../src/store/store.js'
 import { StoreModel } from '../model/model.js'
 import type { Coverage, Edge } from './coverage.js'
 import type { End, Ledger } from './ledger.js'
@@ -54,6 +54,8 @@ export class Witness {
   /** Called for every lease that a sweep has taken. */
   onSwept: (workerId: string, jobId: string) => void = () => {}
   onClaim: (workerId: string, by: string) => void = () => {}
+  /** Called for every call that moves the waiting jobs of a dependency. */
+  onDefer: (request: DeferRequest, by: string) => void = () => {}
   /** Called for every record that was written. */
   onRecord: (write: RecordWrite, by: string) => void = () => {}
   /** Called for every job that a redrive has started again. */
@@ -146,6 +148,7 @@ export class Witness {
       this.claimedAt.set(by, now)
       this.onClaim((args as Arguments<'claim'>)[0].workerId, by)
     }
+    if (verb === 'defer') this.onDefer((args as Arguments<'defer'>)[0], by)
     const before = verb === 'change' ? this.#stand((args as Arguments<'change'>)[0]) : NOTHING
     this.#look(verb, now)
     const expected = this.#foretell(verb, args, answer, now)

@@ -1,6 +1,7 @@
 import type { ModelRow } from '../../model/model.js'
 import { payloadOf } from '../world/rolling.js'
 import type { World } from '../world/world.js'
+import type { Opening } from './observer.js'
 
 type Lease = NonNullable<ModelRow['lease']>
 
@@ -10,6 +11,8 @@ const SWEEP_MAX_MS = 5_000
 const RETRY_MS = 5_000
 /** A probe whose run has ended without a report is replaced after this time. */
 const REPORT_MS = 2_000
+/** The longest that a process waits between two looks for circuits that its own jobs do not use. */
+const CIRCUITS_MS = 15_000
 /** Another process takes over a redrive whose lock has expired, when it next looks. */
 const REDRIVE_MS = 5_000 + 15_000
 /** How late an occurrence may be decided while schedulers run. */
@@ -31,16 +34,22 @@ export function checkLiveness(world: World): void {
 
 /** Since when some process may take jobs from dead ones; `isNewer`: also the jobs that an older version does not know. */
 function readyAtOf(world: World, isNewer = false): number | undefined {
-  const { plan, healedAt } = world
-  if (healedAt === undefined && plan.mood !== 'crashes') return undefined
-  // A call may have been sent before, and be answered this late; one that failed is repeated within this time.
-  const lateMs = plan.swarm.slow + plan.swarm.slowSweeps > 0 ? 2 * plan.leaseMs : 0
-  const since = plan.mood === 'crashes' ? 0 : healedAt! + lateMs + RETRY_MS
+  const since = calmSince(world)
+  if (since === undefined) return undefined
   const times = world.living().flatMap(({ host, plan: own, stopping }) => {
     if (!own || stopping || (isNewer && own.isOld && !world.isHealed)) return []
     return [Math.max(host.bornAt, since) + own.leaseMs + sweepMs(own.leaseMs)]
   })
   return times.length === 0 ? undefined : Math.min(...times)
+}
+
+/** Since when only processes fail. */
+function calmSince({ plan, healedAt }: World): number | undefined {
+  if (plan.mood === 'crashes') return 0
+  if (healedAt === undefined) return undefined
+  // A call may have been sent before, and be answered this late; one that failed is repeated within this time.
+  const lateMs = plan.swarm.slow + plan.swarm.slowSweeps > 0 ? 2 * plan.leaseMs : 0
+  return healedAt + lateMs + RETRY_MS
 }
 
 const sweepMs = (leaseMs: number): number => Math.min(SWEEP_MAX_MS, leaseMs / 3)
@@ -78,16 +87,31 @@ function seemsDeadAt({ witness }: World, { workerId, until, ms }: Lease): number
 function checkProbes(world: World, readyAt: number): void {
   const { observer, timeline, verdict, plan } = world
   const now = timeline.now()
-  for (const { key, tenantId, circuit, probe } of observer.dependencies()) {
+  for (const dependency of observer.dependencies()) {
+    const { key, tenantId, circuit, probe } = dependency
     if (circuit !== 'open' || !probe || now >= probe.until) continue
     const host = world.hostOf(probe.workerId)
     if (!host?.isGone) continue
     const leaseMs = Math.max(plan.leaseMs, observer.probes.get(`${probe.jobId} ${probe.run}`)!)
-    const until = Math.max(host.goneAt!, readyAt) + leaseMs + 2 * sweepMs(plan.leaseMs) + REPORT_MS + 2 * slackMs(world)
+    const sweptAt = Math.max(host.goneAt!, readyAt) + leaseMs + 2 * sweepMs(plan.leaseMs)
+    const until = Math.max(sweptAt, knownAtOf(world, observer.openingOf(dependency)!)) + REPORT_MS + 2 * slackMs(world)
     if (now <= until) continue
     const what = `${key} of ${tenantId} waits for ${probe.jobId}, whose worker died ${now - host.goneAt!} ms ago`
     verdict.broken('a lost probe is replaced', what)
   }
+}
+
+/**
+ * Since when a process that lives knows of the open circuit. The processes whose jobs use it know at once, but all of
+ * them may have died. Another one learns it when it starts, or with its next look at the circuits that it does not use.
+ */
+function knownAtOf(world: World, { at, knownAt }: Opening): number {
+  const from = Math.max(at, calmSince(world)!)
+  const times = world.living().flatMap(({ host, stopping }) => {
+    if (stopping) return []
+    return knownAt.get(host.name) ?? (host.bornAt >= from ? host.bornAt : from + CIRCUITS_MS)
+  })
+  return Math.min(...times)
 }
 
 function checkRedrives(world: World, readyAt: number): void {

@@ -1,10 +1,12 @@
-import type { Dependency } from '../../../src/core/dependency/dependency.js'
+import type { Dependency, DependencyName } from '../../../src/core/dependency/dependency.js'
 import type { Job } from '../../../src/core/job/job.js'
 import { LIMIT_FLAWS } from '../../../src/core/partition/integrity.js'
 import type { Redrive } from '../../../src/core/redrive/redrive.js'
 import type { Schedule } from '../../../src/core/schedule/schedule.js'
+import { dependencyId } from '../../../src/engine/dependencies/answer.js'
 import type { AuditSnapshot } from '../../../src/store/integrity.js'
 import type { RecordWrite } from '../../../src/store/record.js'
+import type { DeferRequest } from '../../../src/store/store.js'
 import type { Arguments, Verb } from '../verbs.js'
 import type { World } from '../world/world.js'
 import { checkLiveness } from './liveness.js'
@@ -23,6 +25,13 @@ export interface Restart {
   readonly at: number
 }
 
+/** A circuit that is open. */
+export interface Opening {
+  readonly at: number
+  /** By name of a process: when it first showed that it knows. */
+  readonly knownAt: Map<string, number>
+}
+
 const LOOK_MS = 1_000
 /** An integrity check takes longer than other looks. */
 const AUDIT_MS = 7_000
@@ -31,6 +40,8 @@ const AUDIT_MS = 7_000
 export class Observer {
   readonly #world: World
   readonly #dependencies = new Map<string, Dependency>()
+  /** By id of every dependency whose circuit is open. */
+  readonly #openings = new Map<string, Opening>()
   readonly #schedules = new Map<string, Schedule>()
   readonly redrives = new Map<string, Redrive>()
   /** By `job run` of every probe: the lease of the run. A process without a worker sends webhooks with the default lease. */
@@ -41,6 +52,7 @@ export class Observer {
   constructor(world: World) {
     this.#world = world
     world.witness.onRecord = (write, by) => this.#written(write, by)
+    world.witness.onDefer = (request, by) => this.#deferred(request, by)
     world.witness.onRedriven = (redriveId, jobId, reason) => this.#restarted(redriveId, jobId, reason)
   }
 
@@ -76,6 +88,10 @@ export class Observer {
 
   dependencies(): Iterable<Dependency> {
     return this.#dependencies.values()
+  }
+
+  openingOf(dependency: DependencyName): Opening | undefined {
+    return this.#openings.get(dependencyId(dependency))
   }
 
   schedules(): Iterable<Schedule> {
@@ -120,6 +136,8 @@ export class Observer {
         round: next.round,
         openUntil: next.openUntil,
       })
+      if (next.circuit === 'open') this.#openings.set(id, { at: timeline.now(), knownAt: new Map() })
+      else this.#openings.delete(id)
       if (next.circuit === 'open') coverage.count('circuit opened')
       if (before?.circuit === 'open') coverage.count('circuit closed')
     }
@@ -135,6 +153,13 @@ export class Observer {
       )
     } else if (before?.probe && !probe && this.#isGone(before.probe.workerId))
       coverage.count('probe lost with its worker')
+  }
+
+  /** A process that knows of an open circuit defers the jobs that fall due, and keeps doing so until it closes. */
+  #deferred({ dependency: key, tenantId, from }: DeferRequest, by: string): void {
+    if (!('dueWithinMs' in from)) return
+    const knownAt = this.openingOf(typeof tenantId === 'string' ? { key, tenantId } : { key })?.knownAt
+    if (knownAt && !knownAt.has(by)) knownAt.set(by, this.#world.timeline.now())
   }
 
   #isGone(workerId: string): boolean {
