@@ -5,10 +5,12 @@ import { list } from '../../../src/core/policy/builders.js'
 import { mergePolicies } from '../../../src/core/policy/policy.js'
 import { PRESETS } from '../../../src/core/policy/presets.js'
 import type { Clock } from '../../../src/core/values/clock.js'
+import type { Duration } from '../../../src/core/values/duration.js'
 import { DELIVERIES } from '../../../src/core/webhook/delivery.js'
 import { ENDPOINT_CONCURRENCY } from '../../../src/core/webhook/webhook.js'
 import { verifyWebhook } from '../../../src/engine/webhooks/signature.js'
 import type { Store } from '../../../src/store/store.js'
+import type { TestChronos } from '../../../src/testing.js'
 import { STORES } from '../../support/stores.js'
 import { good, type Postbox, postbox, quiet, webhookChronos } from './postbox.js'
 
@@ -20,6 +22,16 @@ const seconds = (box: Postbox): number[] => {
 }
 const ids = (box: Postbox): Set<unknown> => new Set(box.heard.map(({ headers }) => headers['webhook-id']))
 const EVENTS = ['job.succeeded'] as const
+
+/** Lets time pass without a worker: every two seconds of it would be a look at the endpoints. */
+function withoutWorker(t: TestChronos): (time: Duration) => Promise<void> {
+  let { worker } = t
+  return async time => {
+    await t.clock.passUntil(worker.stop())
+    await t.advance(time)
+    worker = t.chronos.work([good], { signals: false, maintenance: false })
+  }
+}
 
 describe.each(STORES)('deliveries on %s', (_, store) => {
   test('are tried again after 30, 60 and 120 seconds, with the same id and the same bytes', async () => {
@@ -224,14 +236,11 @@ describe.each(STORES)('deliveries on %s', (_, store) => {
     const { id } = await webhooks.create({ url: box.url, events: EVENTS, retry: 'none' })
     let isWell = false
     box.answer = () => (isWell ? 200 : 503)
-    // The rest of the day passes without a worker: every two seconds of it would be a look at the endpoints.
-    let { worker } = t
+    const pass = withoutWorker(t)
     const day = async (): Promise<void> => {
       await t.enqueue(good)
       await quiet(t)
-      await t.clock.passUntil(worker.stop())
-      await t.advance('1d')
-      worker = t.chronos.work([good], { signals: false, maintenance: false })
+      await pass('1d')
       await quiet(t)
     }
     const first = t.now()
@@ -251,7 +260,8 @@ describe.each(STORES)('deliveries on %s', (_, store) => {
 
   test('are signed with both secrets for a day after one was replaced', async () => {
     await using box = await postbox()
-    await using t = webhookChronos({ store })
+    await using t = webhookChronos({ store, work: { maintenance: false } })
+    const pass = withoutWorker(t)
     const { id, secret: old } = await t.chronos.webhooks.create({ url: box.url, events: EVENTS })
     const { secret } = await t.chronos.webhooks.rotateSecret(id)
     const send = async () => {
@@ -260,10 +270,10 @@ describe.each(STORES)('deliveries on %s', (_, store) => {
       const { body, headers } = box.heard.at(-1)!
       return (key: string) => verifyWebhook({ body, headers, secret: key, now: t.now() })
     }
-    await t.advance('23h')
+    await pass('23h')
     const during = await send()
     expect([during(old).type, during(secret).type]).toEqual(['job.succeeded', 'job.succeeded'])
-    await t.advance('1h')
+    await pass('1h')
     const later = await send()
     expect(later(secret).type).toBe('job.succeeded')
     expect(() => later(old)).toThrow(expect.objectContaining({ code: 'SIGNATURE_INVALID' }))
