@@ -1,8 +1,11 @@
 import pg from 'pg'
 import { pause, sample } from './sample.js'
 
-/** Workers start up first, and a connection that rests reports its last transactions to the server's statistics after 10 s. */
-const SETTLE_MS = 12_000
+/**
+ * Workers start up first, and what they do once an hour is done for the first time after a minute. A connection that rests
+ * reports its last transactions to the server's statistics after 10 s.
+ */
+const SETTLE_MS = 80_000
 
 /**
  * What an idle worker costs: this process, and the transactions of its database that the server counted, where there
