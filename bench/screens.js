@@ -78,7 +78,7 @@ async function fill(chronos) {
 }
 
 /**
- * What autovacuum does within the next minute, which would otherwise use the cores during the measurement.
+ * Does now what autovacuum would do within the next minute, which would use the cores during the measurement.
  *
  * @param {string} url
  */
@@ -177,8 +177,8 @@ const isFilled = (await chronos.jobs.count({})).value > 0
 const began = performance.now()
 if (isFilled) chronos.work([], { signals: false, build: 'v1', queues: ['queue-0'] })
 else await fill(chronos)
-if (url !== undefined) await vacuum(url)
 console.log(`${JOBS.toLocaleString('en-US')} jobs in ${Math.round((performance.now() - began) / 1000)} s`)
+if (url !== undefined) await vacuum(url)
 const server = createServer(chronos, { log: false })
 const { url: address } = await server.listen({ port: 0 })
 const browser = await driver.launch({
