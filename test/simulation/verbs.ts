@@ -96,8 +96,13 @@ const FORETOLD: Foretold = {
 
 /** The store itself changes these when it folds; the model does not. */
 const FOLDED: ReadonlySet<string> = new Set([
-  ...[LEDGER, COUNTS, ERROR_COUNTS, ERROR_GROUP],
-  ...[TIMINGS, QUEUE_TIMINGS, TIMING_PLACES],
+  LEDGER,
+  COUNTS,
+  ERROR_COUNTS,
+  ERROR_GROUP,
+  TIMINGS,
+  QUEUE_TIMINGS,
+  TIMING_PLACES,
 ])
 
 function foretellRecords(model: StoreModel, writes: readonly RecordWrite[], now: number): readonly Put[] | undefined {
