@@ -23,6 +23,7 @@ beforeAll(async () => {
       queues: {
         crm: CODE,
         many: { partitions: { concurrency: 1 } },
+        later: { partitions: { concurrency: 10 } },
         feed: { partitions: { order: 'fifo', onDead: 'stop' } },
         ai: {
           limit: { rate: '2/h', burst: 2 },
@@ -61,6 +62,7 @@ beforeAll(async () => {
   await chronos.enqueueMany(ask, ['gpt', 'gpt', 'gpt'], { partition: 'gpt' })
   await chronos.enqueue(ask, 'busy', { partition: 'busy' })
   await chronos.enqueue('mail', null, { queue: 'mail' })
+  await chronos.enqueue('later', null, { queue: 'later', partition: 'a', delay: '1h' })
   const wait = defineJob({ name: 'wait', queue: 'many', run: () => undefined })
   await chronos.enqueueMany(wait, Array(1_001).fill(null), { partition: 'p10' })
   for (let i = 11; i < 40; i++) await chronos.enqueue(wait, null, { partition: `p${i}` })
@@ -99,6 +101,13 @@ const panelOf = ({ page }: Visitor, title: string): Locator =>
 const limitsOf = async (name: string) => (await t.chronos.queues.get(name)).limits
 
 describe('the limits of a queue', () => {
+  it('call no partition full whose jobs wait for their own time', async () => {
+    await using visitor = await admin()
+    await visitor.open('/queues/later')
+    const row = await visitor.page.getByRole('table', { name: 'Partitions' }).locator('tbody tr').innerText()
+    expect(row.replaceAll(/\s+/g, ' ')).toMatch(/^a 0 of 10 1 – Open, next job in \d/)
+  })
+
   it.each([LIGHT_WIDE, DARK_PHONE])('show the numbers of the store, $theme at $width', async look => {
     await using visitor = await admin(look)
     const { page } = visitor
