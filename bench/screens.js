@@ -7,10 +7,10 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { availableParallelism, loadavg, tmpdir } from 'node:os'
 import { join } from 'node:path'
-import chromium from '@sparticuz/chromium'
 import pg from 'pg'
-import { chromium as driver } from 'playwright-core'
+import { chromium } from 'playwright-core'
 import { argumentsOf, wholeNumber } from '../build/arguments.js'
+import { launchOptions } from '../build/chromium.js'
 
 const USAGE = `npm run bench:screens -- [JOBS] [STORE]
 
@@ -181,10 +181,7 @@ console.log(`${JOBS.toLocaleString('en-US')} jobs in ${Math.round((performance.n
 if (url !== undefined) await vacuum(url)
 const server = createServer(chronos, { log: false })
 const { url: address } = await server.listen({ port: 0 })
-const browser = await driver.launch({
-  executablePath: process.env['CHRONOS_TEST_CHROMIUM'] ?? (await chromium.executablePath()),
-  args: chromium.args.filter(flag => flag !== '--single-process'),
-})
+const browser = await chromium.launch(await launchOptions())
 const page = await (await browser.newContext({ viewport: { width: 1440, height: 900 }, locale: 'en-US' })).newPage()
 await page.goto(address)
 await page.locator('main').waitFor()

@@ -1,5 +1,5 @@
-import chromium from '@sparticuz/chromium'
-import { chromium as driver } from 'playwright-core'
+import { chromium } from 'playwright-core'
+import { launchOptions } from '../../build/chromium.js'
 import { openServer } from '../rest-server.js'
 import { pause, percentile } from '../sample.js'
 
@@ -15,10 +15,7 @@ const FILTERS = ['queue:mail', 'state:scheduled', 'tenant:tenant-7', 'tag:t77', 
  */
 export async function look({ file, seconds, eventsPerSecond }) {
   const server = await openServer({ file, eventsPerSecond })
-  const browser = await driver.launch({
-    executablePath: await chromium.executablePath(),
-    args: chromium.args.filter(flag => flag !== '--single-process'),
-  })
+  const browser = await chromium.launch(await launchOptions())
   const page = await browser.newPage({ viewport: { width: 1440, height: 900 }, locale: 'en-US' })
   const paints = []
   for (let i = 0; i < 5; i++) {

@@ -1,8 +1,8 @@
 import { mkdir, readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
-import packed from '@sparticuz/chromium'
 import { type Browser, type BrowserContext, chromium as driver, type Page, type Request } from 'playwright-core'
+import { launchOptions } from '../../build/chromium.js'
 import { ROOT } from '../support/tree.js'
 
 /** The theme and size of the visitor's screen. */
@@ -20,16 +20,6 @@ const ARTIFACTS = join(ROOT, 'test', 'browser', '.artifacts')
 const WCAG = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa']
 const HEIGHTS = { 1440: 900, 390: 844 } as const
 
-/**
- * With `--single-process` the browser would exit when the first page is closed. With `--no-zygote` each page would load the
- * program of the browser again.
- */
-const UNWANTED =
-  /^--(single-process|no-zygote|in-process-gpu|ignore-gpu-blocklist|use-gl|use-angle|enable-unsafe-swiftshader)\b/
-
-/** Without a graphics card, the emulated one is three times slower than software rendering. */
-const PLAIN = ['--disable-gpu']
-
 let running: Promise<Browser> | undefined
 
 /**
@@ -37,21 +27,14 @@ let running: Promise<Browser> | undefined
  * it with the process.
  */
 export function chromium(): Promise<Browser> {
-  running ??= launch().then(browser =>
-    browser.once('disconnected', () => {
-      running = undefined
-    }),
-  )
+  running ??= launch()
   return running
 }
 
-/** The Chromium of `@sparticuz/chromium`, or the one that `CHRONOS_TEST_CHROMIUM` names. */
 async function launch(): Promise<Browser> {
-  const own = process.env['CHRONOS_TEST_CHROMIUM']
-  return driver.launch({
-    executablePath: own ?? (await packed.executablePath()),
-    args: [...(own === undefined ? packed.args.filter(flag => !UNWANTED.test(flag)) : ['--no-sandbox']), ...PLAIN],
-    headless: true,
+  const browser = await driver.launch(await launchOptions())
+  return browser.once('disconnected', () => {
+    running = undefined
   })
 }
 

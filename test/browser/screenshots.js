@@ -8,8 +8,8 @@ import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import chromium from '@sparticuz/chromium'
-import { chromium as driver } from 'playwright-core'
+import { chromium } from 'playwright-core'
+import { launchOptions } from '../../build/chromium.js'
 
 const CLI = fileURLToPath(new URL('../../dist/cli.js', import.meta.url))
 const IMAGES = fileURLToPath(new URL('../../docs/images/', import.meta.url))
@@ -52,10 +52,7 @@ const screens = /** @type {const} */ ([
   ['simulator', '/policies'],
 ])
 await mkdir(IMAGES, { recursive: true })
-const browser = await driver.launch({
-  executablePath: process.env['CHRONOS_TEST_CHROMIUM'] ?? (await chromium.executablePath()),
-  args: chromium.args.filter(flag => flag !== '--single-process'),
-})
+const browser = await chromium.launch(await launchOptions())
 for (const colorScheme of /** @type {const} */ (['light', 'dark'])) {
   const context = await browser.newContext({ viewport: SIZE, colorScheme, locale: 'en-US', reducedMotion: 'reduce' })
   const page = await context.newPage()
