@@ -64,6 +64,16 @@ describe('lanes', () => {
     expect((await claimed()).length).toBe(1)
   })
 
+  it('start as many jobs of each partition as the limit allows, instead of some of many partitions', async () => {
+    await limited({ concurrency: 10 })
+    const names = Array.from({ length: 150 }, (_, n) => `p${n}`)
+    for (let round = 0; round < 12; round++) await store.enqueue(names.map(name => jobIn(name)))
+    const jobs = await claimed(1_000)
+    const started = names.map(name => jobs.filter(({ lane }) => lane === name).length)
+    expect(started).toEqual(names.map((_, n) => (n < 100 ? 10 : 0)))
+    expect(new Set((await claimed(1_000)).map(({ lane }) => lane))).toEqual(new Set(names.slice(100)))
+  })
+
   it('are left when the limits are removed, also by a job that comes back to its lane', async () => {
     await limited({ concurrency: 1 })
     await store.enqueue([jobIn('a'), jobIn('a'), jobIn('a')])
