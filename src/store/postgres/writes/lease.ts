@@ -172,8 +172,9 @@ function reportStatement(reports: readonly Report[]): Statement {
 // ---------------------------------------------------------------- silent workers
 
 /**
- * Workers with an expired lease that hold no other job, or that have been silent for a full lease time since. Locked
- * jobs are skipped, for example one that a handler completes in its own transaction.
+ * Workers with an expired lease that hold no other job, or that have been silent for a full lease time since. Jobs that a
+ * transaction is changing are skipped, for example one that its handler completes. Sweepers that look at the same moment
+ * share their locks: if one of them skipped a job, it would find it alone the next time.
  */
 const EXPIRED = `
   WITH clock AS MATERIALIZED (SELECT @now_ms() AS now),
@@ -188,7 +189,7 @@ const EXPIRED = `
     SELECT ${HELD_COLUMNS}, silent.running = 1 AS alone, silent.oldest, silent.first, jobs.pk
     FROM silent JOIN @jobs AS jobs USING (worker_id)
     WHERE jobs.state = 'running' AND jobs.lease_until < (SELECT now FROM clock)
-    FOR NO KEY UPDATE OF jobs SKIP LOCKED
+    FOR SHARE OF jobs SKIP LOCKED
   )
   SELECT ${HELD_NAMES}, alone, (SELECT now FROM clock) FROM clock LEFT JOIN late ON true
   ORDER BY oldest, first, pk`

@@ -106,6 +106,17 @@ describe('several stores on one database', () => {
     }
   })
 
+  it('each find all jobs of a dead worker, however many of them look at the same moment', async () => {
+    await stores[0]!.enqueue(jobs(40))
+    const { jobs: held } = await stores[0]!.claim(request({ leaseMs: 1, limit: 40 }))
+    expect(held).toHaveLength(40)
+    await sql('SELECT pg_sleep(0.02)')
+    for (let round = 0; round < 20; round++) {
+      const looks = await Promise.all(Array.from({ length: 9 }, (_, n) => stores[n % 3]!.expired({ workers: 10 })))
+      expect(looks.map(look => look.jobs.length)).toEqual(looks.map(() => 40))
+    }
+  })
+
   it('end a job that is cancelled and claimed concurrently', async () => {
     for (let round = 0; round < 15; round++) {
       const all = jobs(10)
