@@ -40,7 +40,7 @@ export { addLine, censusDraft, censusOf, countOf, lineCap } from './store/reads/
 export { errorHas, folded, HTTP_JOB, jobHas, mayBeOfId, withinJson } from './store/reads/text-search.js'
 export { WaitingDraft, waitingLine } from './store/reads/waiting.js'
 export type { Put, RecordQuery, RecordWrite, StoredRecord } from './store/record.js'
-export { beginsWithClaim, NAMED_DUE_MAX, policyIdOf, settledAs, spawnedBy } from './store/run.js'
+export { beginsWithClaim, NAMED_DUE_MAX, policyIdOf, processOf, settledAs, spawnedBy } from './store/run.js'
 export { isLive, keyOf, REPLACED_SCOPE, throttleScope } from './store/scope.js'
 export type * from './store/store.js'
 export { BACKLOG_DUE_MAX, LOG_LINES_DROPPED, LOG_LINES_MAX, REMOVED_KEY_MS, REPLACED_ID_MS } from './store/store.js'

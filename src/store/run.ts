@@ -209,8 +209,17 @@ export interface Expired {
 }
 
 export interface ExpiredJob extends Claimed {
-  /** Whether its worker held no other job. */
+  /** Whether its process held no other job. */
   readonly alone: boolean
+}
+
+/** Workers of one process end together. Their ids are equal up to this sign. */
+export const SIBLING_SIGN = '~'
+
+export const siblingOf = (workerId: string, number: number): string => `${workerId}${SIBLING_SIGN}${number}`
+
+export function processOf(workerId: string): string {
+  return workerId.split(SIBLING_SIGN, 1)[0]!
 }
 
 export interface ErrorGroupName {

@@ -89,7 +89,10 @@ export interface Store {
   /** The only way out of running. With `tx`, it is part of the caller's transaction. */
   settle(settlements: readonly Settlement[], tx?: unknown): Promise<readonly Settled[]>
 
-  /** Running jobs of workers that seem dead: all of their leases expired, or one expired a full lease time ago. */
+  /**
+   * Running jobs of workers that seem dead: all of their leases expired, or one expired a full lease time ago. The workers
+   * of one process (`processOf`) count as one.
+   */
   expired(limit: { readonly workers: number }): Promise<Expired>
   /** Ids of waiting jobs whose deadline has passed, the earliest deadline first. */
   overdue(limit: number): Promise<readonly string[]>

@@ -277,7 +277,7 @@ function enqueues(startAt: number): fc.Arbitrary<Command>[] {
 
 function leases(): fc.Arbitrary<Command>[] {
   const request = fc.record({
-    workerId: fc.constantFrom('w1', 'w2', 'w3'),
+    workerId: fc.constantFrom('w1', 'w2', 'w2~2'),
     queues: fc.constantFrom(['default'], ['mail'], ['default', 'mail'], ['mail', 'mail', 'default']),
     limit: fc.nat(5),
     leaseMs: fc.constantFrom(1_000, 3_000),

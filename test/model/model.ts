@@ -262,8 +262,9 @@ export class StoreModel {
   expired(workers: number, now: number): Expired {
     const held = this.rows.filter((row): row is HeldRow => row.lease !== undefined)
     const isOver = ({ lease }: HeldRow) => lease.until < now
-    const dead = [...new Set(held.map(row => row.lease.workerId))]
-      .map(workerId => held.filter(row => row.lease.workerId === workerId))
+    const process = ({ lease }: HeldRow) => lease.workerId.replace(/~.*/s, '')
+    const dead = [...new Set(held.map(process))]
+      .map(one => held.filter(row => process(row) === one))
       .filter(rows => rows.every(isOver) || rows.some(({ lease }) => lease.until + lease.ms < now))
     const oldest = (rows: HeldRow[]) => Math.min(...rows.map(row => row.lease.until))
     dead.sort((a, b) => oldest(a) - oldest(b))

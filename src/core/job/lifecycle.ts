@@ -177,7 +177,7 @@ export function neverBegan(job: JobFacts, hadHandler: boolean | undefined): bool
   return hadHandler === false || (!job.begun && needsBegin(job, job.policy))
 }
 
-/** A lost run counts, unless the policy forgives crashes. A job that was alone in its worker also gets a strike. */
+/** A lost run counts, unless the policy forgives crashes. A job that was alone in its process also gets a strike. */
 function lose(ended: Ended, { alone, hadHandler }: Extract<Outcome, { kind: 'lost' }>): Transition {
   const { job } = ended
   if (neverBegan(job, hadHandler)) return neverRan(ended, 'its worker was lost')

@@ -16,6 +16,7 @@ import { readSeries, type SeriesQuery, type StatsSeries } from '../figures/serie
 import { type FleetStats, readStats } from '../figures/statistics.js'
 import { type Meter, Telemetry } from '../figures/telemetry.js'
 import { tracingOf } from '../figures/tracing.js'
+import { Crew } from '../fleet/crew.js'
 import { readForecast } from '../forecast/forecast.js'
 import { checkedRequest, httpJob } from '../http/http-job.js'
 import { type IncidentAccess, type IncidentQuery, type IncidentReport, readIncident } from '../incident/incident.js'
@@ -89,6 +90,7 @@ export class Chronos {
   readonly #retention: RetentionPlan
   readonly #queueChanges: QueueChanges
   readonly #workers = new Set<Worker>()
+  readonly #crew = new Crew()
   readonly #pace: Pace
   readonly #policies = new Set<Policies>()
   readonly #unsignals = new Map<Worker, () => void>()
@@ -204,6 +206,7 @@ export class Chronos {
     const policies = policy ? this.#env.policies.forWorker(policy) : this.#env.policies
     this.#policies.add(policies)
     const worker = new Worker({
+      crew: this.#crew,
       env: { ...this.#env, policies },
       definitions,
       builtIns: this.#builtIns.values(),

@@ -9,6 +9,7 @@ import type { Environment } from '../client/environment.js'
 import { EventHub } from '../client/events.js'
 import type { Dependencies } from '../dependencies/dependencies.js'
 import type { Egress } from '../egress/egress.js'
+import { Crew } from '../fleet/crew.js'
 import { LEASE_DEFAULT_MS } from '../leases/options.js'
 import { Worker } from '../worker/worker.js'
 import { deliveryJob, type Health } from './delivery-job.js'
@@ -118,6 +119,8 @@ export class Deliverer implements Health {
     if (!this.#mayRun || this.#worker) return
     const { dependencies, pace, others } = this.#options
     this.#worker = new Worker({
+      // Counts as a process of its own: deliveries crash no worker, and run beside suspects.
+      crew: new Crew(),
       env: this.#env,
       definitions: [this.#definition, ...others],
       builtIns: [],

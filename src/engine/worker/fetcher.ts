@@ -1,6 +1,7 @@
 import { type Timer, tick, wait } from '../../core/values/clock.js'
 import { mostlyBegin } from '../../store/run.js'
-import type { Claim, Claimed, ClaimRequest } from '../../store/store.js'
+import type { Claim, Claimed } from '../../store/store.js'
+import type { ClaimTerms } from '../client/claim-terms.js'
 import { isRepeatable } from '../client/connection.js'
 import type { Environment } from '../client/environment.js'
 import { IdlePoll } from '../time/idle-poll.js'
@@ -16,9 +17,6 @@ export interface Held {
   /** The deadline on this process's clock; never later than by the store's clock. */
   readonly startBefore: number
 }
-
-/** The policies of the jobs that a worker defines, and which of these jobs may begin with their claim. */
-export type ClaimTerms = Required<Pick<ClaimRequest, 'policyIds' | 'begins'>>
 
 export interface FetcherOptions {
   readonly env: Environment

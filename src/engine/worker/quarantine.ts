@@ -1,21 +1,16 @@
 import type { Clock, Dice, Timer } from '../../core/values/clock.js'
 import type { Claimed } from '../../store/store.js'
+import type { Crew, Member } from '../fleet/crew.js'
 import type { Held } from './fetcher.js'
 
 interface QuarantineOptions {
   readonly clock: Clock
   readonly dice: Dice
-  /** Suspects that run in this worker now. */
-  readonly running: () => Iterable<Claimed>
+  readonly crew: Crew
+  readonly member: Member
   /** This attempt is the last one that the job's policy permits. */
   readonly isLast: (claimed: Claimed) => boolean
-  /** No job runs, is held or is being claimed in this worker. */
-  readonly isAlone: () => boolean
   readonly handBack: (held: Held, delayMs: number) => void
-  /** Releases the jobs that are not running, because a suspect must run alone. */
-  readonly clear: () => void
-  /** Jobs may start again. */
-  readonly onRoom: () => void
 }
 
 /**
@@ -25,7 +20,7 @@ interface QuarantineOptions {
 const GROUPS = [8, 8, 4, 2, 1] as const
 const HELD_MAX = 8
 /**
- * How long a worker waits to become empty for a job that must run alone, before it releases that job to another worker.
+ * How long a process waits to become empty for a job that must run alone, before it releases that job to another one.
  */
 const PATIENCE_MS = 30_000
 const LATER_MS = 1_000
@@ -33,12 +28,13 @@ const LATER_MS = 1_000
 /**
  * Isolates suspects. When a process dies with many jobs, the one that killed it is unknown. They run again in groups
  * that halve with every further loss, and finally alone, so that the culprit is found. The last permitted attempt always
- * runs alone, so that no suspect dies of another job's crash.
+ * runs alone, so that no suspect dies of another job's crash. A crash ends all workers of a process, so they share groups,
+ * and a job is alone only among all of them.
  */
 export class Quarantine {
   readonly #options: QuarantineOptions
   #held: Held[] = []
-  /** Set while a suspect waits for this worker to become empty. */
+  /** Set while a suspect waits for this process to become empty. */
   #patience: Timer | undefined
   #loner: Held | undefined
 
@@ -63,21 +59,23 @@ export class Quarantine {
 
   /** The next suspect that may start now. */
   take(): Held | undefined {
-    if (this.#held.length === 0 || this.#lonerRuns()) return undefined
+    if (this.#held.length === 0 || this.#lonerRuns() || this.#isClosedBeside) return undefined
     this.#held.sort((a, b) => this.#groupOf(b.claimed) - this.#groupOf(a.claimed))
     const next = this.#held[0]!
     const group = this.#groupOf(next.claimed)
     if (group === 1) return this.#takeAlone(next)
-    const running = [...this.#options.running()]
+    const running = [...this.#options.crew.suspects()]
     if (running.length >= Math.min(group, ...running.map(one => this.#groupOf(one)))) return undefined
     this.#held.shift()
     return next
   }
 
-  /** Releases all suspects, because the worker stops. */
+  /** Releases all suspects, because the worker stops, or one of another worker must run alone. */
   giveBack(): void {
+    const wasWaiting = this.#patience !== undefined
     this.#forget()
     for (const held of this.#held.splice(0)) this.#options.handBack(held, 0)
+    if (wasWaiting) this.#open()
   }
 
   #groupOf(claimed: Claimed): number {
@@ -86,24 +84,25 @@ export class Quarantine {
   }
 
   #takeAlone(next: Held): Held | undefined {
-    const { clock, clear, isAlone } = this.#options
+    const { clock, crew, member } = this.#options
     if (this.#patience === undefined) {
       for (const held of this.#held.splice(1)) this.#options.handBack(held, this.#later())
       this.#patience = clock.timer(PATIENCE_MS, () => this.#giveUp())
-      clear()
+      crew.clear(member)
     }
-    if (!isAlone()) return undefined
+    if (!crew.isAlone(member)) return undefined
     this.#forget()
     this.#held.shift()
     this.#loner = next
     return next
   }
 
-  /** Other jobs need this worker too, and a less busy one may take the suspect. */
+  /** Other jobs need this process too, and a less busy one may take the suspect. */
   #giveUp(): void {
     this.#patience = undefined
     for (const held of this.#held.splice(0)) this.#options.handBack(held, 5 * this.#later())
-    this.#options.onRoom()
+    this.#options.member.pump()
+    this.#open()
   }
 
   #forget(): void {
@@ -113,9 +112,19 @@ export class Quarantine {
 
   #lonerRuns(): boolean {
     if (this.#loner === undefined) return false
-    for (const { id } of this.#options.running()) if (id === this.#loner.claimed.id) return true
+    for (const { id } of this.#options.crew.suspects()) if (id === this.#loner.claimed.id) return true
     this.#loner = undefined
+    this.#open()
     return false
+  }
+
+  get #isClosedBeside(): boolean {
+    return this.#options.crew.isClosedBeside(this.#options.member)
+  }
+
+  /** Jobs of the other workers may start again. */
+  #open(): void {
+    this.#options.crew.pumpOthers(this.#options.member)
   }
 
   /** A random delay, so that suspects do not all return at the same time. */

@@ -4,10 +4,12 @@ import type { Policy } from '../../core/policy/policy.js'
 import { wait } from '../../core/values/clock.js'
 import type { Claimed } from '../../store/store.js'
 import { Gatherer } from '../batches/gatherer.js'
+import { KnownTerms } from '../client/claim-terms.js'
 import type { JobDefinition } from '../client/definition.js'
 import type { Environment } from '../client/environment.js'
 import { factsOf } from '../client/job-facts.js'
 import type { Dependencies } from '../dependencies/dependencies.js'
+import type { Crew, Member } from '../fleet/crew.js'
 import { type ThreadPool, threadsFor } from '../threads/pool.js'
 import { backOffMs } from '../time/loop.js'
 import { admitUntil } from '../time/until.js'
@@ -16,7 +18,7 @@ import type { RetentionLimits } from '../upkeep/retention.js'
 import { Attempt, type AttemptPort } from './attempt.js'
 import { Committer } from './committer.js'
 import type { CustomBackoffs } from './custom-backoff.js'
-import { type ClaimTerms, Fetcher, type Held } from './fetcher.js'
+import { Fetcher, type Held } from './fetcher.js'
 import type { WorkerRecord } from './fleet.js'
 import { ForeignJobs } from './foreign.js'
 import { LeaseRenewer } from './lease-renewer.js'
@@ -42,6 +44,8 @@ export interface WorkerSettings {
 }
 
 interface WorkerOptions {
+  /** The workers of this process. */
+  readonly crew: Crew
   readonly env: Environment
   readonly definitions: readonly JobDefinition[]
   /** Jobs that every worker knows. */
@@ -64,6 +68,7 @@ export class Worker {
   readonly id: string
   readonly host = hostname()
   readonly pid = process.pid
+  readonly #crew: Crew
   readonly #env: Environment
   readonly #settings: WorkerSettings
   readonly #definitions: ReadonlyMap<string, JobDefinition>
@@ -82,13 +87,24 @@ export class Worker {
   readonly #port: AttemptPort
   readonly #threads: ThreadPool | undefined
   readonly #newer = new NewerJobs()
-  #termsKnown: { readonly version: number; readonly terms: ClaimTerms } | undefined
   #stopping: Promise<void> | undefined
   isDraining = false
   #unwatch: (() => void) | undefined
+  readonly #member: Member = {
+    isIdle: () => this.isIdle,
+    isClosed: () => this.#quarantine.isClosed,
+    suspects: () => this.#runner.suspects(),
+    waiting: () => this.#quarantine.held(),
+    giveBack: which => {
+      this.#fetcher.giveBack()
+      if (which === 'all') this.#quarantine.giveBack()
+    },
+    pump: () => this.#pump(),
+  }
 
-  constructor({ env, definitions, builtIns, settings, backoffs, dependencies, ...hooks }: WorkerOptions) {
-    this.id = env.dice.id(env.clock.now())
+  constructor({ crew, env, definitions, builtIns, settings, backoffs, dependencies, ...hooks }: WorkerOptions) {
+    this.#crew = crew
+    this.id = crew.join(this.#member, env.clock, env.dice)
     this.#env = env
     this.#settings = settings
     this.#own = definitions
@@ -97,8 +113,9 @@ export class Worker {
     this.#admit = admitUntil(settings.until, env.clock, timeoutOf)
     this.#hooks = hooks
     this.#startedAt = env.time.now()
+    const terms = new KnownTerms(env.policies, settings.queues, definitions, this.#admit !== undefined)
     this.#threads = threadsFor(definitions, { ...env, threadsMax: settings.threads ?? 1 })
-    this.#committer = new Committer(env, settings.leaseMs, () => this.#pump())
+    this.#committer = new Committer(env, settings.leaseMs, () => this.#onRoom())
     this.#runner = new Runner({
       env,
       workerId: this.id,
@@ -111,7 +128,7 @@ export class Worker {
       threads: this.#threads,
       onRoom: () => {
         this.#fetcher.countFinished()
-        this.#pump()
+        this.#onRoom()
       },
       onWaiting: delayMs => this.wake(delayMs),
     })
@@ -121,10 +138,10 @@ export class Worker {
       queues: settings.queues,
       leaseMs: settings.leaseMs,
       ...(settings.pollMs !== undefined && { pollMs: settings.pollMs }),
-      terms: () => this.#terms(),
+      terms: () => terms.get(),
       freeSlots: () => settings.concurrency - this.#runner.size,
       // No run may end before the webhook endpoints are known, because its deliveries are stored with its outcome.
-      mayFetch: () => env.outbox.isReady && !this.#committer.isFull && !this.#quarantine.isClosed,
+      mayFetch: () => env.outbox.isReady && !this.#committer.isFull && !this.#isClosed,
       foreign: this.#foreignJobs(),
       onFetched: () => this.#onFetched(),
       onBegun: begun => this.#onBegun(begun),
@@ -133,12 +150,10 @@ export class Worker {
     this.#quarantine = new Quarantine({
       clock: env.clock,
       dice: env.dice,
-      running: () => this.#runner.suspects(),
+      crew,
+      member: this.#member,
       isLast: claimed => this.#isLast(claimed),
-      isAlone: () => this.isIdle,
       handBack: (held, delayMs) => this.#handBack(held, delayMs),
-      clear: () => this.#fetcher.giveBack(),
-      onRoom: () => this.#pump(),
     })
     this.#renewer = new LeaseRenewer({
       env,
@@ -168,9 +183,19 @@ export class Worker {
     return [...this.#runner.held(), ...unstarted]
   }
 
+  /** A suspect runs alone in this process, or is about to. */
+  get #isClosed(): boolean {
+    return this.#quarantine.isClosed || this.#crew.isClosedBeside(this.#member)
+  }
+
   #onFetched(): void {
     if (this.#fetcher.size > 0 || this.#committer.isReturning) this.#renewer.watch()
+    this.#onRoom()
+  }
+
+  #onRoom(): void {
     this.#pump()
+    this.#crew.pumpSuspects(this.#member)
   }
 
   #onBegun(begun: readonly Held[]): void {
@@ -297,36 +322,8 @@ export class Worker {
     await within(leaseMs, stored, this.#env.clock)
     await this.#renewer.stop()
     this.#reporter.stop()
+    this.#crew.leave(this.#member)
     this.#hooks.onStopped(this)
-  }
-
-  #terms(): ClaimTerms | Promise<ClaimTerms> {
-    const known = this.#termsKnown
-    return known?.version === this.#env.policies.version ? known.terms : this.#publishPolicies()
-  }
-
-  async #publishPolicies(): Promise<ClaimTerms> {
-    const { policies } = this.#env
-    const { version } = policies
-    const policyIds: Record<string, string> = {}
-    const begins: string[] = []
-    for (const queue of this.#settings.queues) {
-      // Built-in jobs get their policy when they are enqueued.
-      for (const definition of this.#own) {
-        const key = `${queue} ${definition.name}`
-        if (this.#mayBeginWithClaim(definition, policies.base(definition, queue).policy)) begins.push(key)
-        policyIds[key] = await policies.publish(definition, queue)
-      }
-    }
-    const terms = { policyIds, begins }
-    this.#termsKnown = { version, terms }
-    return terms
-  }
-
-  /** Every run is the last permitted one, and nothing decides between the claim and the start whether it may start. */
-  #mayBeginWithClaim(job: JobDefinition, { maxRetries, crashes, circuit, budget }: Policy): boolean {
-    const isAsked = (job.thread ?? job.batch ?? this.#admit) !== undefined || Boolean(circuit) || Boolean(budget)
-    return maxRetries === 0 && crashes !== 'forgive' && job.delivery === 'at-least-once' && !isAsked
   }
 
   #pump(): void {
@@ -342,7 +339,7 @@ export class Worker {
 
   /** The next job that may start. Suspects go to the quarantine first. */
   #takeFetched(): Held | undefined {
-    if (this.#quarantine.isClosed) return undefined
+    if (this.#isClosed) return undefined
     for (;;) {
       const held = this.#fetcher.take()
       if (!held?.claimed.suspect) return held

@@ -3,7 +3,7 @@ import { LOOK_AGAIN_MS } from '../../core/partition/turn.js'
 import { present } from '../../core/values/present.js'
 import type { DeltaDraft } from '../delta.js'
 import type { JobDraft } from '../job-columns.js'
-import { beginsWithClaim, NAMED_DUE_MAX, policyIdOf, settledAs, spawnedBy } from '../run.js'
+import { beginsWithClaim, NAMED_DUE_MAX, policyIdOf, processOf, settledAs, spawnedBy } from '../run.js'
 import type {
   AttemptRecord,
   BeginRequest,
@@ -226,13 +226,14 @@ function handBack(tables: MemoryTables, row: HeldRow, delayMs: number, now: numb
 }
 
 export function expired(tables: MemoryTables, workers: number, now: number): Expired {
-  const byWorker = new Map<string, HeldRow[]>()
+  const byProcess = new Map<string, HeldRow[]>()
   for (const row of [...tables.running].sort((a, b) => a.seq - b.seq) as HeldRow[]) {
-    const rows = byWorker.get(row.lease.workerId)
+    const process = processOf(row.lease.workerId)
+    const rows = byProcess.get(process)
     if (rows) rows.push(row)
-    else byWorker.set(row.lease.workerId, [row])
+    else byProcess.set(process, [row])
   }
-  const dead = [...byWorker.values()].filter(rows => seemsDead(rows, now)).sort(byOldestLease)
+  const dead = [...byProcess.values()].filter(rows => seemsDead(rows, now)).sort(byOldestLease)
   return { now, jobs: dead.slice(0, workers).flatMap(rows => expiredOf(rows, now)) }
 }
 

@@ -25,4 +25,5 @@ const task = defineJob({
 
 const chronos = createChronos({ store, log: false })
 chronos.work([task], { concurrency: 50, lease: '1s' })
+chronos.work([task], { queues: ['neighbours'], concurrency: 1, lease: '1s' })
 process.send?.('ready')

@@ -31,6 +31,24 @@ async function workUntilDone(store: string, ledger: string, rule: string, chrono
   }
 }
 
+test('a job that crashes its process takes no job of another worker of that process with it', async () => {
+  using folder = temporaryFolder()
+  const ledger = join(folder.path, 'ledger')
+  const store = `sqlite:${join(folder.path, 'chronos.db')}`
+  const chronos = createChronos({ store, log: false })
+  chronos.work([defineJob({ name: 'other', queue: 'other', run: () => undefined })], { lease: '1s', signals: false })
+  const killer = await chronos.enqueue('task', { kills: true })
+  const neighbour = await chronos.enqueue('task', { kills: false }, { queue: 'neighbours' })
+
+  await workUntilDone(store, ledger, 'forgive', chronos)
+
+  expect(await chronos.jobs.get(killer.id)).toMatchObject({ state: 'dead', reason: 'poison' })
+  expect(await chronos.jobs.get(neighbour.id)).toMatchObject({ state: 'succeeded', attempt: 1 })
+  const starts = readFileSync(ledger, 'utf8').split('\n')
+  expect(starts.filter(line => line.includes(neighbour.id)).length).toBeGreaterThan(1)
+  await chronos.close()
+})
+
 describe.concurrent.each([
   ['SQLite', async (folder: string) => `sqlite:${join(folder, 'chronos.db')}`],
   ['PostgreSQL', async () => `${await postgresUrl()}?schema=${freshSchema()}`],

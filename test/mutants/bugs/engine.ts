@@ -14,6 +14,20 @@ export const ENGINE_BUGS: readonly Mutant[] = [
     replace: 'return strikes > 0 ? 1',
   },
   {
+    name: 'a suspect alone in its worker only',
+    killer: 'runs#aSuspectIsAloneInItsProcess',
+    file: 'src/engine/fleet/crew.ts',
+    find: 'return member.isIdle() && this.#others(member).every(one => one.isIdle() && one.waiting().length === 0)',
+    replace: 'return member.isIdle()',
+  },
+  {
+    name: 'a crash blamed on every worker of its process',
+    killer: 'runs#aCrashIsOfAProcess',
+    file: 'src/store/run.ts',
+    find: 'return workerId.split(SIBLING_SIGN, 1)[0]!',
+    replace: 'return workerId',
+  },
+  {
     name: 'a lease counted from the response',
     from: 212,
     file: FETCHER,

@@ -121,6 +121,13 @@ export const TABLE_BUGS: readonly Mutant[] = [
     killer: 'tables#onlyExpiredJobsAreSwept',
   },
   {
+    name: 'a crash on PostgreSQL blamed on every worker of its process',
+    file: LEASE,
+    find: "`split_part(${job}.worker_id, '${SIBLING_SIGN}', 1)`",
+    replace: '`${job}.worker_id`',
+    killer: 'tables#aProcessEndsAsOne',
+  },
+  {
     name: 'two schedulers on PostgreSQL that enqueue one occurrence',
     file: 'src/store/postgres/writes/fire.ts',
     find: "puts[index]!.status === 'written' ? firing.jobs : []",

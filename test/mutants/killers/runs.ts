@@ -250,3 +250,48 @@ export async function aRunThatBeginsDuringASweepNeverStartsAgain(): Promise<void
   assert.equal((await store.get(id))?.reason, 'unknown-outcome', 'it may start a second time')
   await clock.passUntil(chronos.close())
 }
+
+/** A job of one worker crashes the process, while another worker runs a harmless one. */
+export async function aCrashIsOfAProcess(): Promise<void> {
+  const clock = new VirtualClock()
+  const store = memoryStore({ clock })
+  const chronos = new Chronos(async () => store, clock, seededDice(1), { log: false })
+  const { id } = await chronos.enqueue('harmless', {})
+  await chronos.enqueue('crash', {})
+  for (const workerId of ['w', 'w~2']) await clock.passUntil(chronos.leases.claim({ workerId, lease: '5s' }))
+  await clock.advance(3 * LEASE_MS)
+  const job = await store.get(id)
+  assert.deepEqual([job?.state, job?.losses, job?.strikes], ['waiting', 1, 0], 'it counts as the one that crashed')
+  await clock.passUntil(chronos.close())
+}
+
+export async function aSuspectIsAloneInItsProcess(): Promise<void> {
+  const clock = new VirtualClock()
+  const retry = fixed({ delay: '1s', maxRetries: 9, jitter: 'none' })
+  const chronos = new Chronos(async () => memoryStore({ clock }), clock, seededDice(1), { log: false, retry })
+  const running = new Set<string>()
+  let isBeside = false
+  const jobIn = (queue: string) =>
+    defineJob({
+      name: queue,
+      queue,
+      async run(_: unknown, job) {
+        running.add(queue)
+        isBeside ||= running.size > 1
+        await job.clock.wait('3s')
+        running.delete(queue)
+      },
+    })
+  const [mail, payments] = [jobIn('mail'), jobIn('payments')]
+  const { id } = await chronos.enqueue(mail, {})
+  await clock.passUntil(chronos.leases.claim({ workerId: 'gone', queues: ['mail'], lease: '5s' }))
+  await clock.advance(60_000)
+  await chronos.enqueueMany(payments, [1, 2, 3])
+  chronos.work([payments], { queues: ['payments'], concurrency: 1, signals: false })
+  await clock.advance(1_000)
+  chronos.work([mail], { queues: ['mail'], signals: false })
+  await clock.advance(60_000)
+  assert.equal((await chronos.jobs.get(id))?.state, 'succeeded')
+  assert.ok(!isBeside, 'a suspect ran beside a job of another worker')
+  await clock.passUntil(chronos.close())
+}

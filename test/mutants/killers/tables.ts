@@ -183,6 +183,19 @@ export const onlyExpiredJobsAreSwept = (): Promise<void> =>
     assert.ok(!found.includes(other!.id), 'a job with a valid lease counts as expired')
   })
 
+export const aProcessEndsAsOne = (): Promise<void> =>
+  onTables(async bench => {
+    await bench.addMany(2, { queue: bench.queue })
+    for (const workerId of [bench.queue, `${bench.queue}~2`])
+      for (const job of await bench.claim({ queues: [bench.queue], workerId, limit: 1 })) await bench.expire(job)
+    const found = (await bench.store.expired({ workers: 1_000 })).jobs.filter(({ queue }) => queue === bench.queue)
+    assert.deepEqual(
+      found.map(({ alone }) => alone),
+      [false, false],
+      'a job was not alone in its process',
+    )
+  })
+
 export const anOccurrenceIsEnqueuedOnce = (): Promise<void> =>
   onTables(async bench => {
     const record = { kind: 'schedule', id: bench.queue, body: '{}', expect: 0 } as const

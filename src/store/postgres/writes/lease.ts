@@ -1,4 +1,5 @@
 import { toText } from '../../columns.js'
+import { SIBLING_SIGN } from '../../run.js'
 import type { BeginRequest, Expired, ExpiredJob, Extended, Lease, LeaseStatus, Report } from '../../store.js'
 import { LOG_LINES_DROPPED, LOG_LINES_MAX } from '../../store.js'
 import { booleans, ids, isId, numbers, texts } from '../arrays.js'
@@ -171,23 +172,25 @@ function reportStatement(reports: readonly Report[]): Statement {
 
 // ---------------------------------------------------------------- silent workers
 
+const process = (job: string): string => `split_part(${job}.worker_id, '${SIBLING_SIGN}', 1)`
+
 /**
- * Workers with an expired lease that hold no other job, or that have been silent for a full lease time since. Jobs that a
+ * Processes with an expired lease that hold no other job, or that have been silent for a full lease time since. Jobs that a
  * transaction is changing are skipped, for example one that its handler completes. Sweepers that look at the same moment
  * share their locks: if one of them skipped a job, it would find it alone the next time.
  */
 const EXPIRED = `
   WITH clock AS MATERIALIZED (SELECT @now_ms() AS now),
   silent AS MATERIALIZED (
-    SELECT worker_id, count(*) AS running, min(lease_until) AS oldest, min(pk) AS first
-    FROM @jobs WHERE state = 'running'
-    GROUP BY worker_id
+    SELECT ${process('j')} AS process, count(*) AS running, min(lease_until) AS oldest, min(pk) AS first
+    FROM @jobs j WHERE state = 'running'
+    GROUP BY 1
     HAVING max(lease_until) < (SELECT now FROM clock) OR min(lease_until + lease_ms) < (SELECT now FROM clock)
     ORDER BY min(lease_until), min(pk) LIMIT $1
   ),
   late AS MATERIALIZED (
     SELECT ${HELD_COLUMNS}, silent.running = 1 AS alone, silent.oldest, silent.first, jobs.pk
-    FROM silent JOIN @jobs AS jobs USING (worker_id)
+    FROM silent JOIN @jobs AS jobs ON ${process('jobs')} = silent.process
     WHERE jobs.state = 'running' AND jobs.lease_until < (SELECT now FROM clock)
     FOR SHARE OF jobs SKIP LOCKED
   )

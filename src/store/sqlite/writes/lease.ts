@@ -1,4 +1,5 @@
 import { fromText, toText, toTextOrNull } from '../../columns.js'
+import { SIBLING_SIGN } from '../../run.js'
 import type { BeginRequest, EffectStatus, Expired, ExpiredJob, Lease, LeaseStatus, Report } from '../../store.js'
 import { LOG_LINES_DROPPED, LOG_LINES_MAX } from '../../store.js'
 import type { Connection } from '../file/connection.js'
@@ -79,26 +80,28 @@ function addLines(db: Connection, pk: number, run: number, logs: Report['logs'],
   }
 }
 
-/** Workers with an expired lease that hold no other job, or that have been silent for a full lease time since. */
-const SILENT_WORKERS = `
-  SELECT worker_id, count(*) FROM jobs INDEXED BY jobs_running WHERE state = 'running'
-  GROUP BY worker_id
+const PROCESS = `substr(worker_id, 1, instr(worker_id || '${SIBLING_SIGN}', '${SIBLING_SIGN}') - 1)`
+
+/** Processes with an expired lease that hold no other job, or that have been silent for a full lease time since. */
+const SILENT = `
+  SELECT ${PROCESS}, count(*) FROM jobs INDEXED BY jobs_running WHERE state = 'running'
+  GROUP BY 1
   HAVING max(lease_until) < ? OR min(lease_until + lease_ms) < ?
   ORDER BY min(lease_until), min(pk) LIMIT ?`
 
 const EXPIRED = `
-  SELECT ${FACT_COLUMNS}, token, lease_until FROM jobs INDEXED BY jobs_running
-  WHERE state = 'running' AND worker_id = ? AND lease_until < ? ORDER BY pk`
+  SELECT ${FACT_COLUMNS}, token, lease_until, worker_id FROM jobs INDEXED BY jobs_running
+  WHERE state = 'running' AND ${PROCESS} = ? AND lease_until < ? ORDER BY pk`
 
 export function expired(db: Connection, workers: number, now: number): Expired {
-  const silent = db.all<[workerId: string, running: number]>(SILENT_WORKERS, now, now, workers)
-  const jobs = silent.flatMap(([workerId, running]) =>
-    db.all<FactRow>(EXPIRED, workerId, now).map(
+  const silent = db.all<[process: string, running: number]>(SILENT, now, now, workers)
+  const jobs = silent.flatMap(([process, running]) =>
+    db.all<FactRow>(EXPIRED, process, now).map(
       (row): ExpiredJob => ({
         ...readFacts(row),
         token: fromText(row[FACT_COUNT] as string),
         leaseUntil: row[FACT_COUNT + 1] as number,
-        workerId: fromText(workerId),
+        workerId: fromText(row[FACT_COUNT + 2] as string),
         alone: running === 1,
       }),
     ),

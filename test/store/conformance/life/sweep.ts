@@ -66,6 +66,22 @@ export function sweepCases(bench: Bench, { describe, expect, it }: Suite): void 
       expect(await expired()).toMatchObject([{ id: dead.id, workerId: 'dead', alone: true }])
     })
 
+    it('counts the workers of one process as one, because they end together', async () => {
+      await bench.running({}, { workerId: 'host~2' })
+      bench.clock.advance(LEASE_MS / 2)
+      await bench.running({}, { workerId: 'host' })
+      const other = await bench.running({}, { workerId: 'host-2' })
+      bench.clock.advance(LEASE_MS / 2 + 1)
+      expect(await expired()).toEqual([])
+      bench.clock.advance(LEASE_MS / 2)
+      const found = (await expired()).map(({ workerId, alone }) => [workerId, alone])
+      expect(found).toEqual([
+        ['host~2', false],
+        ['host', false],
+        [other.workerId, true],
+      ])
+    })
+
     it('finds at most the requested number of workers, longest silent first', async () => {
       for (const workerId of ['c', 'a', 'b']) {
         await bench.running({}, { workerId })

@@ -1,0 +1,75 @@
+import type { Clock, Dice } from '../../core/values/clock.js'
+import { siblingOf } from '../../store/run.js'
+import type { Claimed } from '../../store/store.js'
+import type { Held } from '../worker/fetcher.js'
+
+/** What the other workers of its process need of a worker. */
+export interface Member {
+  /** Nothing runs, is held or is being claimed, except for suspects that wait for their turn. */
+  isIdle(): boolean
+  /** One of its suspects runs alone, or is about to. */
+  isClosed(): boolean
+  /** Suspects that run. */
+  suspects(): Iterable<Claimed>
+  /** Suspects that wait for their turn. */
+  waiting(): readonly Held[]
+  /** Releases the jobs that have not started, with or without the suspects. */
+  giveBack(which: 'all' | 'plain'): void
+  /** Starts the jobs that may start. */
+  pump(): void
+}
+
+/**
+ * The workers of one process. A crash ends all of them, so suspects run in groups, or alone, among all of them
+ * (`quarantine.ts`), and their ids tell a store that they are one process.
+ */
+export class Crew {
+  readonly #members = new Set<Member>()
+  #firstId: string | undefined
+  #joined = 0
+
+  /** Returns the id of the new worker. */
+  join(member: Member, clock: Clock, dice: Dice): string {
+    this.#members.add(member)
+    this.#firstId ??= dice.id(clock.now())
+    this.#joined++
+    return this.#joined === 1 ? this.#firstId : siblingOf(this.#firstId, this.#joined)
+  }
+
+  leave(member: Member): void {
+    this.#members.delete(member)
+    this.pumpOthers(member)
+  }
+
+  *suspects(): Iterable<Claimed> {
+    for (const member of this.#members) yield* member.suspects()
+  }
+
+  /** Except for the suspects of this worker, the process is empty. */
+  isAlone(member: Member): boolean {
+    return member.isIdle() && this.#others(member).every(one => one.isIdle() && one.waiting().length === 0)
+  }
+
+  isClosedBeside(member: Member): boolean {
+    return this.#others(member).some(one => one.isClosed())
+  }
+
+  /** Makes room for a suspect of this worker. */
+  clear(member: Member): void {
+    member.giveBack('plain')
+    for (const one of this.#others(member)) one.giveBack('all')
+  }
+
+  pumpOthers(member: Member): void {
+    for (const one of this.#others(member)) one.pump()
+  }
+
+  /** Suspects of other workers may have waited for the end of jobs of this one. */
+  pumpSuspects(member: Member): void {
+    for (const one of this.#others(member)) if (one.waiting().length > 0) one.pump()
+  }
+
+  #others(member: Member): readonly Member[] {
+    return this.#members.size === 1 && this.#members.has(member) ? [] : [...this.#members].filter(one => one !== member)
+  }
+}
