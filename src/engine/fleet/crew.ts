@@ -3,6 +3,9 @@ import { siblingOf } from '../../store/run.js'
 import type { Claimed } from '../../store/store.js'
 import type { Held } from '../worker/fetcher.js'
 
+const PAUSE_MS = 5_000
+const PAUSE_MAX_MS = 300_000
+
 /** What the other workers of its process need of a worker. */
 export interface Member {
   /** Nothing runs, is held or is being claimed, except for suspects that wait for their turn. */
@@ -25,6 +28,10 @@ export interface Member {
  */
 export class Crew {
   readonly #members = new Set<Member>()
+  /** How often in a row the process did not become empty for a suspect. */
+  #vain = 0
+  /** When it tries again. */
+  #busyUntil = 0
   #firstId: string | undefined
   #joined = 0
 
@@ -52,6 +59,22 @@ export class Crew {
 
   isClosedBeside(member: Member): boolean {
     return this.#others(member).some(one => one.isClosed())
+  }
+
+  /** The process does not try to become empty now, because it did not for the last suspects. */
+  isPausing(now: number): boolean {
+    return now < this.#busyUntil
+  }
+
+  /** The process did not become empty in time. Its workers stay open until it tries again: twice as long as the last time. */
+  gaveUp(now: number): void {
+    this.#busyUntil = now + Math.min(PAUSE_MAX_MS, PAUSE_MS * 2 ** this.#vain)
+    this.#vain++
+  }
+
+  becameEmpty(): void {
+    this.#vain = 0
+    this.#busyUntil = 0
   }
 
   /** Makes room for a suspect of this worker. */

@@ -86,21 +86,34 @@ export class Quarantine {
   #takeAlone(next: Held): Held | undefined {
     const { clock, crew, member } = this.#options
     if (this.#patience === undefined) {
+      if (crew.isPausing(clock.now()) && !crew.isAlone(member)) {
+        this.#held.shift()
+        this.#leave(next)
+        return undefined
+      }
       for (const held of this.#held.splice(1)) this.#options.handBack(held, this.#later())
       this.#patience = clock.timer(PATIENCE_MS, () => this.#giveUp())
       crew.clear(member)
     }
     if (!crew.isAlone(member)) return undefined
     this.#forget()
+    crew.becameEmpty()
     this.#held.shift()
     this.#loner = next
     return next
   }
 
-  /** Other jobs need this process too, and a less busy one may take the suspect. */
+  /** A less busy process may take the suspect. */
+  #leave(held: Held): void {
+    this.#options.handBack(held, 5 * this.#later())
+  }
+
+  /** Other jobs need this process too. */
   #giveUp(): void {
+    const { clock, crew } = this.#options
     this.#patience = undefined
-    for (const held of this.#held.splice(0)) this.#options.handBack(held, 5 * this.#later())
+    crew.gaveUp(clock.now())
+    for (const held of this.#held.splice(0)) this.#leave(held)
     this.#options.member.pump()
     this.#open()
   }

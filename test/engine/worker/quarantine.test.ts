@@ -3,13 +3,27 @@ import { fixed } from '../../../src/core/policy/builders.js'
 import { Chronos } from '../../../src/engine/client/chronos.js'
 import { defineJob } from '../../../src/engine/client/definition.js'
 import { seededDice, VirtualClock } from '../../../src/engine/time/virtual.js'
+import { memoryStore } from '../../../src/store/memory.js'
+import type { Store } from '../../../src/store/store.js'
 import { STORES } from '../../support/stores.js'
+
+/** A Chronos on virtual time, and a job of the queue `mail` that must run alone. */
+async function world(open: (clock: VirtualClock) => Store) {
+  const clock = new VirtualClock()
+  const chronos = new Chronos(async () => open(clock), clock, seededDice(1), { log: false, retry })
+  const suspect = await chronos.enqueue('mail', {}, { queue: 'mail' })
+  // Its worker is lost while it holds nothing else.
+  await clock.passUntil(chronos.leases.claim({ workerId: 'gone', queues: ['mail'], lease: '5s' }))
+  await clock.advance(60_000)
+  const [lost] = (await chronos.jobs.history(suspect.id)).data
+  expect(lost!.decision?.why).toContain('strike 1 of 3')
+  return { clock, chronos, suspect }
+}
 
 const retry = fixed({ delay: '1s', maxRetries: 20, jitter: 'none' })
 
 test.each(STORES)('a suspect that must run alone is alone among all workers of its process, on %s', async (_, open) => {
-  const clock = new VirtualClock()
-  const chronos = new Chronos(async () => open(clock), clock, seededDice(1), { log: false, retry })
+  const { clock, chronos, suspect } = await world(open)
   const runs = new Map<string, { readonly name: string; readonly from: number; to: number }>()
   const jobIn = (queue: string) =>
     defineJob({
@@ -22,13 +36,6 @@ test.each(STORES)('a suspect that must run alone is alone among all workers of i
       },
     })
   const [mail, payments] = [jobIn('mail'), jobIn('payments')]
-  const suspect = await chronos.enqueue(mail, {})
-  // Its worker is lost while it holds nothing else, so the job must run alone from now on.
-  await clock.passUntil(chronos.leases.claim({ workerId: 'gone', queues: ['mail'], lease: '5s' }))
-  await clock.advance(60_000)
-  const [lost] = (await chronos.jobs.history(suspect.id)).data
-  expect(lost!.decision?.why).toContain('strike 1 of 3')
-
   await chronos.enqueueMany(payments, [1, 2, 3])
   const first = chronos.work([payments], { queues: ['payments'], concurrency: 2, signals: false })
   await clock.advance(1_000)
@@ -46,5 +53,31 @@ test.each(STORES)('a suspect that must run alone is alone among all workers of i
   // The other worker goes on at once when the suspect has ended.
   expect(others.some(other => other.from === to)).toBe(true)
   expect((await chronos.jobs.count({ state: 'succeeded' })).value).toBe(7)
+  await clock.passUntil(chronos.close())
+})
+
+test('a suspect that waits for a long job keeps others waiting for less and less of the time', async () => {
+  const { clock, chronos, suspect } = await world(own => memoryStore({ clock: own }))
+  const started: number[] = []
+  const long = defineJob({ name: 'long', queue: 'long', timeout: '1h', run: (_, job) => job.clock.wait('40m') })
+  const short = defineJob({ name: 'short', queue: 'short', run: () => void started.push(clock.now()) })
+  await chronos.enqueue(long, {})
+  chronos.work([long, short], { queues: ['long', 'short'], signals: false })
+  await clock.advance(1_000)
+  chronos.work([defineJob({ name: 'mail', run: () => undefined })], { queues: ['mail'], signals: false })
+  const enqueued: number[] = []
+  for (let passed = 0; passed < 2_000; passed += 10) {
+    enqueued.push(clock.now())
+    await chronos.enqueue(short, {})
+    await clock.advance(10_000)
+  }
+  await clock.advance(30_000)
+  const waits = enqueued.map((at, index) => started[index]! - at)
+  expect(Math.max(...waits)).toBeLessThanOrEqual(30_000)
+  // In the end, half a minute of every five and a half. Without the pauses, it was four fifths of the time.
+  const later = waits.slice(50)
+  expect(later.filter(ms => ms > 0).length / later.length).toBeLessThan(0.15)
+  await clock.advance(900_000)
+  expect(await chronos.jobs.get(suspect.id)).toMatchObject({ state: 'succeeded', attempt: 2 })
   await clock.passUntil(chronos.close())
 })
