@@ -3,6 +3,7 @@ import { siblingOf } from '../../store/run.js'
 import type { Claimed } from '../../store/store.js'
 import type { Held } from '../worker/fetcher.js'
 
+const NONE: readonly Member[] = []
 const PAUSE_MS = 5_000
 const PAUSE_MAX_MS = 300_000
 
@@ -93,6 +94,8 @@ export class Crew {
   }
 
   #others(member: Member): readonly Member[] {
-    return this.#members.size === 1 && this.#members.has(member) ? [] : [...this.#members].filter(one => one !== member)
+    // Nearly always, and it is asked for every job.
+    if (this.#members.size === 1 && this.#members.has(member)) return NONE
+    return [...this.#members].filter(one => one !== member)
   }
 }
