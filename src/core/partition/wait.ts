@@ -76,10 +76,20 @@ function partitionWait({ queue, limits, partition }: TurnFacts, units: Units | u
     if (bounds.isOrdered) return { because: 'order', words: `an earlier job of ${own} runs, and they run one by one` }
     return { because: 'limit', words: fullWords(own, Math.min(bounds.concurrency, Math.max(1, running))) }
   }
-  const isRate = allowedAt(bounds, state, startCost(units), now) > now
-  if (isRate) return rateWait(`the rate of ${own}${learnedWords(bounds, state, now)}`, openAt, now, waiting === 1)
+  if (isHeldByRate(bounds, partition, units, now))
+    return rateWait(`the rate of ${own}${learnedWords(bounds, state, now)}`, openAt, now, waiting === 1)
   if (!bounds.isOrdered) return { because: 'limit', words: `it waits for the next turn of ${own}`, until: openAt }
   return { because: 'order', words: `an earlier job of ${own} comes first, ${moment(openAt, now)}`, until: openAt }
+}
+
+/**
+ * A partition that opens later than its rate allows waits for the time of its next job. That is certain only without units,
+ * of which the next job may need more, and at the rate that was configured, because a learned one grows.
+ */
+function isHeldByRate(bounds: Bounds, { state }: PartitionFacts, units: Units | undefined, now: number): boolean {
+  const allowed = allowedAt(bounds, state, startCost(units), now)
+  const isCertain = Object.keys(bounds.rates).every(each => each === STARTS) && learnedShare(state, now) >= 1
+  return allowed > now && !(isCertain && state.openAt! > allowed)
 }
 
 function fullWords(name: string, concurrency: number): string {

@@ -24,6 +24,8 @@ describe('a job of a partition that was full when a claim last looked at it', ()
   })
 })
 
+const RATE_BEFORE = { openAt: NOW + 60_000, clocks: { '': NOW + 900 } }
+
 describe('a partition whose next job is not due', () => {
   const because = (partitions: PartitionLimits, facts: Partial<PartitionFacts>) => {
     const partition = { name: 'a', running: 0, state: { openAt: NOW + 5 }, ...facts }
@@ -36,6 +38,14 @@ describe('a partition whose next job is not due', () => {
     ['keeps later jobs in order', { order: 'fifo' }, { waiting: 2 }, 'order'],
     ['is full while its jobs run', { concurrency: 2 }, { running: 2, state: { openAt: CLOSED } }, 'limit'],
     ['is stopped by a dead letter', { order: 'fifo', onDead: 'stop' }, { stoppedBy: 'dead', waiting: 1 }, 'stopped'],
+    ['is open if its rate allows a start before that', { rate: '1/s' }, { state: RATE_BEFORE }, undefined],
+    ['may wait for units', { rate: '1/s', units: { tokens: '9/s' } }, { state: RATE_BEFORE }, 'rate'],
+    [
+      'keeps later jobs in order after its rate',
+      { order: 'fifo', rate: '1/s' },
+      { waiting: 2, state: RATE_BEFORE },
+      'order',
+    ],
     ['waits for its rate', { rate: '1/h' }, { state: { openAt: NOW + 5, clocks: { '': NOW + 3_600_005 } } }, 'rate'],
   ] as const)('%s', (_, partitions, facts, code) => {
     expect(because(partitions, facts)).toBe(code)
