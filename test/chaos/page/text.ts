@@ -66,7 +66,7 @@ export const HELD_BY: readonly (readonly [promise: string, tests: readonly strin
   ],
   [
     'A job that harms its process ends as poison; no other job dies of it',
-    ['test/chaos/scenarios/poison.ts', 'test/chaos/workers/poison.test.ts'],
+    ['test/chaos/scenarios/poison.ts', 'test/chaos/workers/poison.test.ts', 'test/engine/worker/quarantine.test.ts'],
   ],
   ['A blocked event loop does not lose its jobs', ['test/chaos/workers/blocked.test.ts']],
   [
@@ -103,6 +103,9 @@ export const FOUND = `## What was found and fixed
 | clocks | A sweeper read a job whose lease had expired by the clock of the store, a worker whose clock was behind began the run, and the sweeper then wrote that it had not begun: an at-most-once job could start twice, another job once more than \`maxRetries + 1\` times | The sweep is refused if the run has begun meanwhile, and decided again (\`test/store/conformance/life/settle.ts\`, \`test/engine/upkeep/sweeper.test.ts\`) |
 | soak on SQLite | On a very busy machine two pull jobs started once more than \`maxRetries + 1\` times. Their ledger is gone, but the code had such a fault: a job could be handed out after its lease had expired, and a sweep that had read it before did not count the run | A job whose start must be recorded is not handed out after its lease has expired, or by a server that is closing (\`test/engine/leases/leases.test.ts\`) |
 | kills | A delivery that was the only job of its worker at three kills ended as poison, and its message was not sent | A delivery is never taken for poison (\`test/engine/webhooks/deliveries.test.ts\`) |
+| poison jobs | On PostgreSQL, two processes that looked for the jobs of a dead worker at the same moment hid jobs from each other. One that was found a moment later counted as alone, and got a strike | They share their locks (\`test/store/postgres/writes/races.test.ts\`) |
+| poison jobs | With two workers in one process, the only job of one of them ended as poison after a job of the other one had crashed the process three times | All workers of a process count as one (\`test/chaos/workers/poison.test.ts\`, \`test/engine/worker/quarantine.test.ts\`) |
+| poison jobs | A process with a job of hours and a suspect that must run alone started nothing else for four fifths of the time | It pauses between its tries (\`test/engine/worker/quarantine.test.ts\`) |
 | many names | With 100,000 queues on SQLite, a forecast took 17 s and failed, a wave of all queues took 34 s, and the counts for \`/metrics\` 3.2 s of CPU time | 0.4 s, 0.3 s and 0.8 s: only queues with waiting jobs are read, and a bounded number of them (\`test/store/sqlite/many-queues.test.ts\`, \`test/store/postgres/many-queues.test.ts\`) |
 | many names | With 100,000 queues on PostgreSQL, seven paths that count all queues were answered 503 on a busy machine, because a statement may take no longer than some seconds: the names of all queues were looked for by a walk of 0.7 s, up to three times per request, and the oldest due jobs by one of 2 s | 1.9 s for the slowest path (\`test/store/postgres/many-queues.test.ts\`) |
 | many names | With 100,000 error groups an incident report had 7.8 MB | It has at most 500 errors (\`test/engine/incident/incident.test.ts\`) |
