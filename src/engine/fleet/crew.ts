@@ -34,14 +34,17 @@ export class Crew {
   /** When it tries again. */
   #busyUntil = 0
   #firstId: string | undefined
-  #joined = 0
+  #named = 0
 
-  /** Returns the id of the new worker. */
-  join(member: Member, clock: Clock, dice: Dice): string {
-    this.#members.add(member)
+  /** The id of the next worker. */
+  nextId(clock: Clock, dice: Dice): string {
     this.#firstId ??= dice.id(clock.now())
-    this.#joined++
-    return this.#joined === 1 ? this.#firstId : siblingOf(this.#firstId, this.#joined)
+    this.#named++
+    return this.#named === 1 ? this.#firstId : siblingOf(this.#firstId, this.#named)
+  }
+
+  join(member: Member): void {
+    this.#members.add(member)
   }
 
   leave(member: Member): void {

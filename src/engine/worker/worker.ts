@@ -104,7 +104,7 @@ export class Worker {
 
   constructor({ crew, env, definitions, builtIns, settings, backoffs, dependencies, ...hooks }: WorkerOptions) {
     this.#crew = crew
-    this.id = crew.join(this.#member, env.clock, env.dice)
+    this.id = crew.nextId(env.clock, env.dice)
     this.#env = env
     this.#settings = settings
     this.#own = definitions
@@ -168,6 +168,7 @@ export class Worker {
     })
     this.#reporter = new Reporter(env, this.#runner)
     this.#port = portOf(env, this.#reporter)
+    crew.join(this.#member)
     void this.#open()
   }
 
