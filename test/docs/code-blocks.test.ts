@@ -15,7 +15,7 @@ describe('code blocks of the documentation', () => {
   })
 
   it('compile with the types of the package', async () => {
-    expect(await compile(BLOCKS.filter(isCode), 'docs-blocks')).toEqual([])
+    expect(await compile(BLOCKS.filter(isCode))).toEqual([])
   })
 
   it('are really compiled', async () => {
@@ -26,11 +26,11 @@ describe('code blocks of the documentation', () => {
       'const a = )',
     ]
     for (const [line, code] of wrong.entries()) {
-      const problems = await compile([{ page: 'wrong.md', line, language: 'ts', code }], 'docs-wrong')
+      const problems = await compile([{ page: 'wrong.md', line, language: 'ts', code }])
       expect(problems, code).toEqual([expect.stringMatching(new RegExp(`^wrong\\.md:${line} error TS`))])
     }
     const own = { page: 'own.md', line: 1, language: 'ts', code: "import { pay } from './pay.js'\npay(order)" }
-    expect(await compile([own], 'docs-wrong')).toEqual([])
+    expect(await compile([own])).toEqual([])
   })
 
   it('can be parsed if they are JSON', () => {

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { lineAt, ROOT, type Tree } from '../support/tree.js'
@@ -60,11 +60,21 @@ const CONFIG = {
   exclude: [],
 }
 
-/** Compiles blocks of TypeScript and JavaScript against the built package, and returns what is wrong with them. */
-export async function compile(blocks: readonly Block[], folder: string): Promise<readonly string[]> {
-  const at = join(ROOT, '.cache', folder)
-  rmSync(at, { recursive: true, force: true })
-  mkdirSync(at, { recursive: true })
+/**
+ * Compiles blocks of TypeScript and JavaScript against the built package, and returns what is wrong with them. The folder is
+ * inside the repository, so that they find its packages. Two test runs may do it at once.
+ */
+export async function compile(blocks: readonly Block[]): Promise<readonly string[]> {
+  mkdirSync(join(ROOT, '.cache'), { recursive: true })
+  const at = mkdtempSync(join(ROOT, '.cache', 'docs-'))
+  try {
+    return await compileIn(at, blocks)
+  } finally {
+    rmSync(at, { recursive: true })
+  }
+}
+
+async function compileIn(at: string, blocks: readonly Block[]): Promise<readonly string[]> {
   const nameOf = ({ page, line, language }: Block) => `${page.replaceAll(/\W/g, '-')}-${line}.${language}`
   for (const block of blocks) writeFileSync(join(at, nameOf(block)), `${block.code}\nexport {}\n`)
   writeFileSync(join(at, 'globals.d.ts'), GLOBALS)
