@@ -42,7 +42,7 @@ export class Witness {
   readonly done: Done[] = []
   /** The faults and their effects are over: every response arrives in time. */
   isCalm = false
-  /** Whether a job was alone in its worker when this process last looked for lost ones. */
+  /** Whether a job was alone in its process when this process last looked for lost ones. */
   readonly #alone = new Map<string, boolean>()
   /** Writes whose response has not arrived yet, and the end of the last one by connection. */
   #writing = 0

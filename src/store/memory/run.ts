@@ -228,10 +228,10 @@ function handBack(tables: MemoryTables, row: HeldRow, delayMs: number, now: numb
 export function expired(tables: MemoryTables, workers: number, now: number): Expired {
   const byProcess = new Map<string, HeldRow[]>()
   for (const row of [...tables.running].sort((a, b) => a.seq - b.seq) as HeldRow[]) {
-    const process = processOf(row.lease.workerId)
-    const rows = byProcess.get(process)
+    const owner = processOf(row.lease.workerId)
+    const rows = byProcess.get(owner)
     if (rows) rows.push(row)
-    else byProcess.set(process, [row])
+    else byProcess.set(owner, [row])
   }
   const dead = [...byProcess.values()].filter(rows => seemsDead(rows, now)).sort(byOldestLease)
   return { now, jobs: dead.slice(0, workers).flatMap(rows => expiredOf(rows, now)) }

@@ -81,3 +81,22 @@ test('a suspect that waits for a long job keeps others waiting for less and less
   expect(await chronos.jobs.get(suspect.id)).toMatchObject({ state: 'succeeded', attempt: 2 })
   await clock.passUntil(chronos.close())
 })
+
+test.each(['stop', 'drain'] as const)('the other workers go on after the %s of one whose suspect waits', async how => {
+  const { clock, chronos } = await world(own => memoryStore({ clock: own }))
+  let started = 0
+  const long = defineJob({ name: 'long', queue: 'long', timeout: '1h', run: (_, job) => job.clock.wait('40m') })
+  const short = defineJob({ name: 'short', queue: 'short', run: () => void started++ })
+  await chronos.enqueue(long, {})
+  chronos.work([long, short], { queues: ['long', 'short'], signals: false })
+  await clock.advance(1_000)
+  const other = chronos.work([defineJob({ name: 'mail', run: () => undefined })], { queues: ['mail'], signals: false })
+  await clock.advance(1_000)
+  await chronos.enqueue(short, {})
+  await clock.advance(5_000)
+  expect(started).toBe(0)
+  await clock.passUntil(other[how]())
+  await clock.advance(1_000)
+  expect(started).toBe(1)
+  await clock.passUntil(chronos.close())
+})

@@ -172,7 +172,7 @@ function reportStatement(reports: readonly Report[]): Statement {
 
 // ---------------------------------------------------------------- silent workers
 
-const process = (job: string): string => `split_part(${job}.worker_id, '${SIBLING_SIGN}', 1)`
+const processOfJob = (job: string): string => `split_part(${job}.worker_id, '${SIBLING_SIGN}', 1)`
 
 /**
  * Processes with an expired lease that hold no other job, or that have been silent for a full lease time since. Jobs that a
@@ -182,7 +182,7 @@ const process = (job: string): string => `split_part(${job}.worker_id, '${SIBLIN
 const EXPIRED = `
   WITH clock AS MATERIALIZED (SELECT @now_ms() AS now),
   silent AS MATERIALIZED (
-    SELECT ${process('j')} AS process, count(*) AS running, min(lease_until) AS oldest, min(pk) AS first
+    SELECT ${processOfJob('j')} AS process, count(*) AS running, min(lease_until) AS oldest, min(pk) AS first
     FROM @jobs j WHERE state = 'running'
     GROUP BY 1
     HAVING max(lease_until) < (SELECT now FROM clock) OR min(lease_until + lease_ms) < (SELECT now FROM clock)
@@ -190,7 +190,7 @@ const EXPIRED = `
   ),
   late AS MATERIALIZED (
     SELECT ${HELD_COLUMNS}, silent.running = 1 AS alone, silent.oldest, silent.first, jobs.pk
-    FROM silent JOIN @jobs AS jobs ON ${process('jobs')} = silent.process
+    FROM silent JOIN @jobs AS jobs ON ${processOfJob('jobs')} = silent.process
     WHERE jobs.state = 'running' AND jobs.lease_until < (SELECT now FROM clock)
     FOR SHARE OF jobs SKIP LOCKED
   )
